@@ -1,0 +1,271 @@
+"""Nodes, pods and workloads as values.
+
+A pod is split in two: what makes it *this* pod (name, uid, where it runs) and its `PodKind`, which every replica shares.
+Replicas of one workload therefore cost one spec in memory, are counted per kind and node instead of one by one, and two
+pods may be placed in one batch exactly when their kinds are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from ecotone.model.selectors import (
+    EVERYTHING,
+    LabelSelector,
+    NodeAffinity,
+    PodAffinity,
+    SpreadConstraint,
+    Taint,
+    Toleration,
+)
+
+EMPTY: Mapping[str, str] = MappingProxyType({})
+USERS = "users@"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A number somebody measured, and when (None: not said, counts as fresh)."""
+
+    value: float
+    at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinates:
+    """A node's place in a network coordinate system: distances between vectors, plus heights, are milliseconds."""
+
+    vector: tuple[float, ...]
+    height: float = 0.0
+    error: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    name: str
+    allocatable: Mapping[str, int]
+    labels: Mapping[str, str] = field(default=EMPTY, hash=False)
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    ready: bool = True
+    tier: str | None = None
+    price_per_hour: float = 0.0
+    images: Mapping[str, int] = field(default=MappingProxyType({}), hash=False)
+    available_cpu: float | None = None
+    available_memory: float | None = None
+    latencies: Mapping[str, float] | None = field(default=None, hash=False)
+    measured_at: float | None = None
+    coordinates: Coordinates | None = None
+    declared_features: frozenset[str] = frozenset()
+    attachable: Mapping[str, int] = field(default=MappingProxyType({}), hash=False)
+    bandwidths: Mapping[str, float] | None = field(default=None, hash=False)
+    losses: Mapping[str, float] | None = field(default=None, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    port: int
+    protocol: str = "TCP"
+    ip: str = "0.0.0.0"  # noqa: S104 - the wildcard of the Kubernetes API, nothing is listened on
+
+    def conflicts(self, other: HostPort) -> bool:
+        if (self.port, self.protocol) != (other.port, other.protocol):
+            return False
+        wildcard = "0.0.0.0"  # noqa: S104
+        return wildcard in (self.ip, other.ip) or self.ip == other.ip
+
+
+@dataclass(frozen=True, slots=True)
+class PodSpec:
+    """What the scheduler reads of a pod's spec. Requests are effective: init containers, sidecars, overhead included."""
+
+    requests: tuple[tuple[str, int], ...] = ()
+    nonzero: tuple[int, int] = (100, 200 * 1024 * 1024)
+    scheduler_name: str = "default-scheduler"
+    priority: int = 0
+    preemption_policy: str = "PreemptLowerPriority"
+    node_selector: tuple[tuple[str, str], ...] = ()
+    node_affinity: NodeAffinity = NodeAffinity()
+    pod_affinity: PodAffinity = PodAffinity()
+    pod_anti_affinity: PodAffinity = PodAffinity()
+    tolerations: tuple[Toleration, ...] = ()
+    spread: tuple[SpreadConstraint, ...] = ()
+    host_ports: tuple[HostPort, ...] = ()
+    images: tuple[str, ...] = ()
+    containers: int = 1
+    gates: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    restricted_volumes: tuple[str, ...] = ()
+    local_storage: bool = False
+    resource_claims: tuple[str, ...] = ()
+    features: frozenset[str] = frozenset()
+    grace_seconds: float = 30.0
+
+    def request(self, resource: str) -> int:
+        return next((amount for name, amount in self.requests if name == resource), 0)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WorkloadKey:
+    """`namespace/name` of what owns the pods; the kind only tells two of the same name apart."""
+
+    namespace: str
+    name: str
+    kind: str = "Deployment"
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class PodKind:
+    """Everything about a pod that its replicas share: the scheduling signature."""
+
+    namespace: str
+    workload: WorkloadKey
+    labels: tuple[tuple[str, str], ...] = ()
+    spec: PodSpec = PodSpec()
+    app_group: str | None = None
+    index: int | None = None
+    role: str | None = None
+    max_latency_ms: float | None = None
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Hashed on every event of the live cache: once is enough, the parts never change.
+        parts = (self.namespace, self.workload, self.labels, self.spec, self.app_group, self.index, self.role)
+        object.__setattr__(self, "_hash", hash(parts))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def label(self, key: str) -> str | None:
+        return next((value for name, value in self.labels if name == key), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    name: str
+    uid: str
+    kind: PodKind
+    node: str | None = None
+    phase: str = "Pending"
+    created: float = 0.0
+    bound_at: float | None = None
+    ready: bool = False
+    deleting: bool = False
+    nominated: str | None = None
+    owner: str | None = None
+    mirror: bool = False
+    deletion_cost: int = 0
+    template_hash: str = ""
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind.namespace}/{self.name}"
+
+    @property
+    def namespace(self) -> str:
+        return self.kind.namespace
+
+    @property
+    def spec(self) -> PodSpec:
+        return self.kind.spec
+
+    @property
+    def terminal(self) -> bool:
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def is_peer(self) -> bool:
+        """Counts as a communication partner: bound, not finished, not on its way out."""
+        return self.node is not None and not self.terminal and not self.deleting
+
+    def on(self, node: str, *, at: float | None = None) -> Pod:
+        return replace(self, node=node, bound_at=at)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A Deployment, StatefulSet, DaemonSet, Job or bare pod, with what is known of its use and talk."""
+
+    key: WorkloadKey
+    replicas: int | None = None
+    selector: LabelSelector | None = None
+    app_group: str | None = None
+    index: int | None = None
+    cpu_usage: Measured | None = None
+    memory_usage: Measured | None = None
+    traffic: Mapping[str, float] | None = field(default=None, hash=False)
+    affinity: Mapping[str, float] | None = field(default=None, hash=False)
+    synchronous: Mapping[str, bool] = field(default=MappingProxyType({}), hash=False)
+    deadlines: Mapping[str, float] = field(default=MappingProxyType({}), hash=False)
+    measured_at: float | None = None
+    external: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DisruptionBudget:
+    namespace: str
+    name: str
+    selector: LabelSelector = EVERYTHING
+    allowed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSelector:
+    """A Service's selector: who its endpoints are, which default spreading needs to know."""
+
+    namespace: str
+    name: str
+    selector: LabelSelector
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A PersistentVolumeClaim as far as placement cares."""
+
+    namespace: str
+    name: str
+    volume: str | None = None
+    storage_class: str | None = None
+    access_modes: frozenset[str] = frozenset()
+    deleting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A PersistentVolume: where it can be reached from."""
+
+    name: str
+    node_affinity: NodeAffinity = NodeAffinity()
+    labels: tuple[tuple[str, str], ...] = ()
+    claim: str | None = None
+    storage_class: str | None = None
+    driver: str | None = None
+    capacity: int = 0
+    access_modes: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class StorageClass:
+    name: str
+    provisioner: str = ""
+    waits_for_consumer: bool = False
+    topologies: tuple[NodeAffinity, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Capacity held on a node for the replacement of an evicted pod."""
+
+    name: str
+    namespace: str
+    workload: WorkloadKey
+    template_hash: str
+    node: str
+    requests: tuple[tuple[str, int], ...]
+    replaces_uid: str
+    expires: float
