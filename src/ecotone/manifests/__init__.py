@@ -1,0 +1,1 @@
+"""Kubernetes objects and the model: one translation that files and the API server share."""
