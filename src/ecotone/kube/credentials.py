@@ -1,0 +1,163 @@
+"""Bearer tokens and where they come from: fixed, from a file that is rotated under us, or from an exec plugin.
+
+A pod's service-account token is replaced by the kubelet about every hour, and an exec plugin's token expires after
+minutes. A client that reads its token once therefore works in every test and stops working in production. Every source
+here answers ``token()`` anew and decides itself how long an answer holds. Tokens appear in no ``repr``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from ecotone.model.errors import InputError, OutsideError
+
+FILE_RELOAD_SECONDS = 10.0
+EXEC_TIMEOUT_SECONDS = 60.0
+EXEC_OUTPUT_LIMIT = 1 << 20
+EXPIRY_MARGIN_SECONDS = 30.0
+
+
+class TokenSource(Protocol):
+    async def token(self) -> str | None: ...
+
+    def invalidate(self) -> None:
+        """The server refused the last token (401): the next call fetches another."""
+
+
+class NoToken:
+    """Client certificates, or an anonymous user."""
+
+    async def token(self) -> str | None:
+        return None
+
+    def invalidate(self) -> None:
+        return
+
+
+class StaticToken:
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    async def token(self) -> str | None:
+        return self._token
+
+    def invalidate(self) -> None:
+        return
+
+
+class FileToken:
+    """A projected service-account token; the file is read again at most every ten seconds."""
+
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._path = path
+        self._clock = clock
+        self._token = ""
+        self._read_at = float("-inf")
+
+    async def token(self) -> str | None:
+        if self._clock() - self._read_at >= FILE_RELOAD_SECONDS:
+            try:
+                self._token = self._path.read_text(encoding="ascii").strip()
+            except OSError as error:
+                raise OutsideError(f"cannot read the token file {self._path}: {error.strerror}") from None
+            self._read_at = self._clock()
+        return self._token
+
+    def invalidate(self) -> None:
+        self._read_at = float("-inf")
+
+
+class _ExecStatus(msgspec.Struct, rename="camel"):
+    token: str | None = None
+    client_certificate_data: str | None = None
+    client_key_data: str | None = None
+    expiration_timestamp: str | None = None
+
+
+class _ExecCredential(msgspec.Struct, rename="camel"):
+    kind: str = ""
+    api_version: str = ""
+    status: _ExecStatus | None = None
+
+
+class ExecToken:
+    """A client-go credential plugin: run it, read an ``ExecCredential`` from its stdout, keep it until it expires."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        environment: dict[str, str],
+        api_version: str,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._command = tuple(command)
+        self._environment = environment
+        self._api_version = api_version
+        self._clock = clock
+        self._token: str | None = None
+        self._expires: float | None = None
+        self._lock = asyncio.Lock()
+
+    async def token(self) -> str | None:
+        async with self._lock:
+            if self._token is None or self._expired():
+                await self._run()
+            return self._token
+
+    def invalidate(self) -> None:
+        self._token = None
+
+    def _expired(self) -> bool:
+        return self._expires is not None and self._clock() > self._expires - EXPIRY_MARGIN_SECONDS
+
+    async def _run(self) -> None:
+        info = {"kind": "ExecCredential", "apiVersion": self._api_version, "spec": {"interactive": False}}
+        environment = {**os.environ, **self._environment, "KUBERNETES_EXEC_INFO": msgspec.json.encode(info).decode()}
+        name = self._command[0]
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._command,
+                env=environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+        except OSError as error:
+            raise InputError(
+                f"cannot run the credential plugin {name}: {error.strerror}", hint="is it installed and on PATH?"
+            ) from None
+        try:
+            output, problems = await asyncio.wait_for(process.communicate(), EXEC_TIMEOUT_SECONDS)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+            raise OutsideError(f"the credential plugin {name} took longer than {EXEC_TIMEOUT_SECONDS:g} s") from None
+        if process.returncode != 0:
+            said = problems[:300].decode("utf-8", "replace").strip()
+            raise OutsideError(f"the credential plugin {name} failed with exit code {process.returncode}: {said}")
+        self._accept(output, name=name)
+
+    def _accept(self, output: bytes, *, name: str) -> None:
+        if len(output) > EXEC_OUTPUT_LIMIT:
+            raise OutsideError(f"the credential plugin {name} printed more than {EXEC_OUTPUT_LIMIT} bytes")
+        try:
+            credential = msgspec.json.decode(output, type=_ExecCredential)
+        except msgspec.MsgspecError:
+            # The parser's message may quote the input, which may hold the token: it is not shown.
+            raise OutsideError(f"the credential plugin {name} printed no valid ExecCredential") from None
+        status = credential.status
+        if status is None or not status.token:
+            raise OutsideError(f"the credential plugin {name} returned no token")
+        self._token = status.token
+        self._expires = None
+        if status.expiration_timestamp:
+            self._expires = datetime.fromisoformat(status.expiration_timestamp).timestamp()

@@ -1,0 +1,63 @@
+"""What can go wrong between us and an API server, as types a caller can act upon.
+
+An API server answers a refusal with a ``Status`` object whose *reason* is stable and whose *message* is for people.
+Callers branch on the HTTP status (conflict, gone, too many requests) and show the message; nothing else is kept, in
+particular no request headers, so a token cannot reach a log through an exception.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from ecotone.model.errors import OutsideError
+
+
+class Status(msgspec.Struct, frozen=True):
+    """The fields of ``meta/v1 Status`` that a caller reads."""
+
+    reason: str = ""
+    message: str = ""
+    code: int = 0
+
+
+class ApiError(OutsideError):
+    """The API server answered, and the answer was no."""
+
+    def __init__(self, status: int, message: str, *, reason: str = "", retry_after: float | None = None) -> None:
+        super().__init__(f"API server: {message} ({status})")
+        self.status = status
+        self.reason = reason
+        self.detail = message
+        self.retry_after = retry_after
+
+    @classmethod
+    def from_body(cls, status: int, body: bytes, *, retry_after: float | None = None) -> ApiError:
+        try:
+            decoded = msgspec.json.decode(body, type=Status)
+        except msgspec.MsgspecError:
+            decoded = Status(message=body[:200].decode("utf-8", "replace"))
+        return cls(status, decoded.message or "no message", reason=decoded.reason, retry_after=retry_after)
+
+    @property
+    def conflict(self) -> bool:
+        return self.status == 409
+
+    @property
+    def not_found(self) -> bool:
+        return self.status == 404
+
+    @property
+    def gone(self) -> bool:
+        return self.status == 410
+
+    @property
+    def transient(self) -> bool:
+        """Worth repeating unchanged: overload, start-up, or the server's own failure."""
+        return self.status == 429 or self.status >= 500
+
+
+class UnreachableError(OutsideError):
+    """No answer: the connection failed, broke, or the request timed out, so its effect is *unknown*."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(f"API server: {message}", hint=hint)

@@ -1,0 +1,241 @@
+"""Which API server, trusted how, and as whom: from a kubeconfig file or from inside a pod.
+
+The rules are kubectl's: an explicit file, else every file of ``$KUBECONFIG`` (the first to define a name wins), else
+``~/.kube/config``, else the service account mounted into a pod. TLS is always verified: a cluster entry that asks for
+``insecure-skip-tls-verify`` is refused with the line that says so, because a scheduler that can bind pods must not hand
+its token to whoever answers.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import ssl
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from ecotone.kube.credentials import ExecToken, FileToken, NoToken, StaticToken, TokenSource
+from ecotone.model.errors import InputError
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+FILE_LIMIT = 4 << 20
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Everything a client needs to speak to one API server as one user."""
+
+    server: str
+    tokens: TokenSource = field(default_factory=NoToken, repr=False)
+    tls: ssl.SSLContext | None = field(default=None, repr=False)
+    server_hostname: str | None = None
+    namespace: str = "default"
+    context: str = ""
+    impersonate: str | None = None
+
+
+def connect(*, kubeconfig: str | None = None, context: str | None = None) -> Connection:
+    """The connection a command was asked for, in-cluster credentials last."""
+    paths = _candidate_files(kubeconfig)
+    present = [path for path in paths if path.is_file()]
+    if kubeconfig is not None and not present:
+        raise InputError("no such file", file=kubeconfig, hint="--kubeconfig names a kubeconfig file")
+    if present:
+        return _from_files(present, context=context)
+    if in_cluster():
+        return from_service_account()
+    raise InputError(
+        "no cluster: no kubeconfig was found and this is not a pod",
+        hint="use --kubeconfig, $KUBECONFIG, or -f FILE to work on exported objects",
+    )
+
+
+def _candidate_files(explicit: str | None) -> list[Path]:
+    if explicit is not None:
+        return [Path(explicit)]
+    variable = os.environ.get("KUBECONFIG", "")
+    if variable:
+        return [Path(part) for part in variable.split(os.pathsep) if part]
+    return [Path.home() / ".kube" / "config"]
+
+
+def in_cluster() -> bool:
+    return "KUBERNETES_SERVICE_HOST" in os.environ and (SERVICE_ACCOUNT / "token").is_file()
+
+
+def from_service_account(directory: Path = SERVICE_ACCOUNT) -> Connection:
+    host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ.get("KUBERNETES_SERVICE_PORT", "443")
+    if ":" in host:
+        host = f"[{host}]"
+    namespace = directory / "namespace"
+    return Connection(
+        server=f"https://{host}:{port}",
+        tokens=FileToken(directory / "token"),
+        tls=ssl.create_default_context(cafile=str(directory / "ca.crt")),
+        namespace=namespace.read_text().strip() if namespace.is_file() else "default",
+        context="in-cluster",
+    )
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A named cluster, user or context and the file it came from: relative paths inside it start there."""
+
+    body: dict[str, Any]
+    file: Path
+
+    def text(self, key: str) -> str | None:
+        value = self.body.get(key)
+        if value is not None and not isinstance(value, str):
+            raise InputError(f"{key}: a string is expected", file=str(self.file))
+        return value or None
+
+    def path(self, key: str) -> Path | None:
+        value = self.text(key)
+        return None if value is None else self.file.parent / value
+
+    def material(self, key: str) -> bytes | None:
+        """``key-data`` (base64) wins over ``key`` (a path), as in client-go."""
+        data = self.text(f"{key}-data")
+        if data is not None:
+            try:
+                return base64.b64decode(data, validate=True)
+            except binascii.Error:
+                raise InputError(f"{key}-data: not valid base64", file=str(self.file)) from None
+        path = self.path(key)
+        if path is None:
+            return None
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise InputError(f"{key}: cannot read {path}: {error.strerror}", file=str(self.file)) from None
+
+
+def _from_files(paths: list[Path], *, context: str | None) -> Connection:
+    clusters: dict[str, _Entry] = {}
+    users: dict[str, _Entry] = {}
+    contexts: dict[str, _Entry] = {}
+    current = ""
+    for path in paths:
+        document = _read(path)
+        current = current or str(document.get("current-context") or "")
+        for key, singular, into in (
+            ("clusters", "cluster", clusters),
+            ("users", "user", users),
+            ("contexts", "context", contexts),
+        ):
+            for entry in document.get(key) or []:
+                if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+                    raise InputError(f"{key}: every entry needs a name", file=str(path))
+                into.setdefault(entry["name"], _Entry(entry.get(singular) or {}, path))
+    chosen = context or current
+    file = str(paths[0])
+    if not chosen:
+        raise InputError("no current-context", file=file, hint=f"--context NAME, one of: {_names(contexts)}")
+    if chosen not in contexts:
+        raise InputError(f"no context named {chosen!r}", file=file, hint=f"contexts: {_names(contexts)}")
+    entry = contexts[chosen]
+    cluster = _pick(clusters, entry, key="cluster")
+    user = _pick(users, entry, key="user") if entry.text("user") else _Entry({}, entry.file)
+    server = cluster.text("server")
+    if server is None or urlsplit(server).scheme not in ("http", "https"):
+        raise InputError("cluster.server: an http(s) address is expected", file=str(cluster.file))
+    return Connection(
+        server=server.rstrip("/"),
+        tokens=_tokens(user),
+        tls=_tls(cluster, user) if server.startswith("https:") else None,
+        server_hostname=cluster.text("tls-server-name"),
+        namespace=entry.text("namespace") or "default",
+        context=chosen,
+        impersonate=user.text("as"),
+    )
+
+
+def _names(entries: dict[str, _Entry]) -> str:
+    return ", ".join(sorted(entries)) or "none"
+
+
+def _pick(entries: dict[str, _Entry], context: _Entry, *, key: str) -> _Entry:
+    name = context.text(key)
+    if name not in entries:
+        raise InputError(f"the context names {key} {name!r}, which does not exist", file=str(context.file))
+    return entries[name]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if path.stat().st_size > FILE_LIMIT:
+        raise InputError("too large for a kubeconfig", file=str(path))
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise InputError(f"not valid YAML: {error.problem}", file=str(path), line=line) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", file=str(path)) from None
+    if not isinstance(document, dict):
+        raise InputError("not a kubeconfig: a mapping is expected", file=str(path))
+    return document
+
+
+def _tls(cluster: _Entry, user: _Entry) -> ssl.SSLContext:
+    if cluster.body.get("insecure-skip-tls-verify"):
+        raise InputError(
+            "insecure-skip-tls-verify is not supported: the server's certificate is always verified",
+            file=str(cluster.file),
+            hint="give certificate-authority or certificate-authority-data",
+        )
+    authority = cluster.material("certificate-authority")
+    context = ssl.create_default_context()
+    if authority is not None:
+        context = ssl.create_default_context(cadata=authority.decode("ascii", "strict"))
+    certificate, key = user.material("client-certificate"), user.material("client-key")
+    if (certificate is None) != (key is None):
+        raise InputError("client-certificate and client-key go together", file=str(user.file))
+    if certificate is not None and key is not None:
+        _load_pair(context, certificate, key)
+    return context
+
+
+def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """The ssl module loads a pair from files only: they exist, owner-readable, for this one call."""
+    with tempfile.TemporaryDirectory(prefix="ecotone-") as directory:
+        files = []
+        for name, content in (("cert", certificate), ("key", key)):
+            file = Path(directory) / name
+            descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(content)
+            files.append(str(file))
+        try:
+            context.load_cert_chain(*files)
+        except ssl.SSLError:
+            raise InputError("the client certificate and key of the kubeconfig do not load") from None
+
+
+def _tokens(user: _Entry) -> TokenSource:
+    if (file := user.path("tokenFile")) is not None:
+        return FileToken(file)
+    if (token := user.text("token")) is not None:
+        return StaticToken(token)
+    plugin = user.body.get("exec")
+    if plugin is None:
+        return NoToken()
+    if not isinstance(plugin, dict) or not isinstance(plugin.get("command"), str):
+        raise InputError("user.exec.command: a string is expected", file=str(user.file))
+    command = str(plugin["command"])
+    # client-go: a command with a slash is relative to the file, a bare one is looked up on PATH.
+    if "/" in command and not command.startswith("/"):
+        command = str(user.file.parent / command)
+    arguments = [str(argument) for argument in plugin.get("args") or []]
+    environment = {str(item["name"]): str(item["value"]) for item in plugin.get("env") or []}
+    return ExecToken(
+        [command, *arguments],
+        environment=environment,
+        api_version=str(plugin.get("apiVersion", "client.authentication.k8s.io/v1")),
+    )
