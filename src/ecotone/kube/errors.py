@@ -59,5 +59,5 @@ class ApiError(OutsideError):
 class UnreachableError(OutsideError):
     """No answer: the connection failed, broke, or the request timed out, so its effect is *unknown*."""
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
-        super().__init__(f"API server: {message}", hint=hint)
+    def __init__(self, message: str) -> None:
+        super().__init__(f"API server: {message}")

@@ -1,0 +1,265 @@
+"""One keep-alive session with an API server.
+
+Everything else in this package is written against ``ApiClient.request`` and ``ApiClient.stream``; this is the only file
+that touches HTTP. It adds credentials per request (they rotate), bounds every answer in size and time, and turns a
+refusal into an ``ApiError``. It repeats only what is safe to repeat: a request the server explicitly refused to start
+(429 with Retry-After), a 401 once with a fresh token, and reads. A write whose answer was lost is reported as
+``UnreachableError``: its caller alone knows how to find out what happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, TypeVar
+
+import aiohttp
+import msgspec
+
+from ecotone.kube.backoff import Backoff
+from ecotone.kube.errors import ApiError, UnreachableError
+from ecotone.kube.kubeconfig import Connection
+from ecotone.kube.resources import Resource
+
+T = TypeVar("T")
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+BODY_LIMIT = 2 << 30
+READ_ATTEMPTS = 4
+THROTTLED_ATTEMPTS = 6
+
+_encode = msgspec.json.Encoder().encode
+
+
+class ApiClient:
+    """Requests to one API server; use as an async context manager."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        user_agent: str = "ecotone",
+        timeout: float = 30.0,
+        connections: int = 64,
+    ) -> None:
+        self._connection = connection
+        self._timeout = timeout
+        self._headers = {"User-Agent": user_agent, "Accept": JSON}
+        if connection.impersonate:
+            self._headers["Impersonate-User"] = connection.impersonate
+        self._connections = connections
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def connection(self) -> Connection:
+        return self._connection
+
+    async def __aenter__(self) -> ApiClient:
+        tls: ssl.SSLContext | bool = self._connection.tls if self._connection.tls is not None else True
+        connector = aiohttp.TCPConnector(limit=self._connections, ssl=tls, keepalive_timeout=60)
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            # The server picks JSON of the size it has; decoding is ours, so aiohttp neither inflates nor guesses.
+            auto_decompress=True,
+            read_bufsize=1 << 20,
+            max_line_size=1 << 16,
+            max_field_size=1 << 16,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=10),
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Any = None,
+        query: Mapping[str, str] | None = None,
+        content_type: str = JSON,
+        timeout: float | None = None,
+        deadline: float | None = None,
+    ) -> bytes:
+        """The body of a 2xx answer.
+
+        ``timeout`` bounds one attempt. ``deadline`` (``time.monotonic``) bounds all of them: a leader whose lease is
+        running out passes its end, so that nothing it sent is still under way when another leader starts.
+        """
+        data = body if isinstance(body, bytes) or body is None else _encode(body)
+        backoff = Backoff()
+        attempts = 0
+        while True:
+            attempts += 1
+            try:
+                budget = self._budget(timeout, deadline, f"{method} {path}")
+                return await self._attempt(method, path, data, query=query, content_type=content_type, budget=budget)
+            except ApiError as error:
+                if error.status == 401 and attempts == 1:
+                    self._connection.tokens.invalidate()
+                    continue
+                refused = error.status == 429 and error.retry_after is not None and attempts < THROTTLED_ATTEMPTS
+                if not refused and not (error.transient and method == "GET" and attempts < READ_ATTEMPTS):
+                    raise
+                await self._pause(backoff.next(at_least=error.retry_after), deadline, error)
+            except UnreachableError as error:
+                if method != "GET" or attempts >= READ_ATTEMPTS:
+                    raise
+                await self._pause(backoff.next(), deadline, error)
+
+    async def _pause(self, delay: float, deadline: float | None, error: Exception) -> None:
+        if deadline is not None and time.monotonic() + delay >= deadline:
+            raise error
+        await asyncio.sleep(delay)
+
+    def _budget(self, timeout: float | None, deadline: float | None, what: str) -> float:
+        budget = self._timeout if timeout is None else timeout
+        if deadline is not None:
+            budget = min(budget, deadline - time.monotonic())
+            if budget <= 0:
+                raise UnreachableError(f"no time left for {what}")
+        return budget
+
+    async def _attempt(
+        self,
+        method: str,
+        path: str,
+        data: bytes | None,
+        *,
+        query: Mapping[str, str] | None,
+        content_type: str,
+        budget: float,
+    ) -> bytes:
+        headers = await self._request_headers()
+        if data is not None:
+            headers["Content-Type"] = content_type
+        try:
+            async with asyncio.timeout(budget):
+                async with self._live().request(
+                    method,
+                    self._connection.server + path,
+                    data=data,
+                    params=query,
+                    headers=headers,
+                    server_hostname=self._connection.server_hostname,
+                    allow_redirects=False,
+                ) as answer:
+                    content = await _bounded(answer)
+                    if answer.status >= 300:
+                        raise ApiError.from_body(answer.status, content, retry_after=_retry_after(answer.headers))
+                    return content
+        except TimeoutError:
+            raise UnreachableError(f"no answer within {budget:.3g} s to {method} {path}") from None
+        except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
+            raise UnreachableError(f"{method} {path}: {_plain(error)}") from None
+
+    @asynccontextmanager
+    async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncIterator[aiohttp.StreamReader]:
+        """An open GET whose body is read as it arrives (a watch); its silence is the caller's to judge."""
+        headers = await self._request_headers()
+        try:
+            async with self._live().get(
+                self._connection.server + path,
+                params=query,
+                headers=headers,
+                server_hostname=self._connection.server_hostname,
+                allow_redirects=False,
+            ) as answer:
+                if answer.status >= 300:
+                    content = await _bounded(answer)
+                    if answer.status == 401:
+                        self._connection.tokens.invalidate()
+                    raise ApiError.from_body(answer.status, content, retry_after=_retry_after(answer.headers))
+                yield answer.content
+        except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
+            raise UnreachableError(f"GET {path}: {_plain(error)}") from None
+
+    async def _request_headers(self) -> dict[str, str]:
+        headers = self._headers.copy()
+        token = await self._connection.tokens.token()
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        return headers
+
+    def _live(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            raise RuntimeError("ApiClient is used outside its 'async with'")
+        return self._session
+
+    async def get(self, kind: type[T], resource: Resource, *, name: str, namespace: str | None = None) -> T:
+        return msgspec.json.decode(await self.request("GET", resource.path(namespace=namespace, name=name)), type=kind)
+
+    async def create(
+        self, resource: Resource, body: Any, *, namespace: str | None = None, dry_run: bool = False
+    ) -> bytes:
+        return await self.request("POST", resource.path(namespace=namespace), body=body, query=_dry(dry_run))
+
+    async def delete(
+        self,
+        resource: Resource,
+        *,
+        name: str,
+        namespace: str | None = None,
+        uid: str | None = None,
+        grace_period: int | None = None,
+        dry_run: bool = False,
+    ) -> bytes:
+        """Deletes an object; with ``uid``, that very object and not a namesake that replaced it."""
+        options: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1"}
+        if uid is not None:
+            options["preconditions"] = {"uid": uid}
+        if grace_period is not None:
+            options["gracePeriodSeconds"] = grace_period
+        path = resource.path(namespace=namespace, name=name)
+        return await self.request("DELETE", path, body=options, query=_dry(dry_run))
+
+    async def patch(
+        self,
+        resource: Resource,
+        body: Any,
+        *,
+        name: str,
+        namespace: str | None = None,
+        subresource: str | None = None,
+        content_type: str = MERGE_PATCH,
+        dry_run: bool = False,
+    ) -> bytes:
+        path = resource.path(namespace=namespace, name=name, subresource=subresource)
+        return await self.request("PATCH", path, body=body, content_type=content_type, query=_dry(dry_run))
+
+
+def _dry(dry_run: bool) -> dict[str, str] | None:
+    return {"dryRun": "All"} if dry_run else None
+
+
+async def _bounded(answer: aiohttp.ClientResponse) -> bytes:
+    if answer.content_length is not None and answer.content_length > BODY_LIMIT:
+        raise UnreachableError(f"an answer of {answer.content_length} bytes is more than is read")
+    return await answer.read()
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    try:
+        return max(0.0, min(float(headers["Retry-After"]), 60.0))
+    except (KeyError, ValueError):
+        return None
+
+
+def _plain(error: Exception) -> str:
+    return str(error) or type(error).__name__

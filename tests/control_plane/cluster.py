@@ -1,0 +1,301 @@
+"""A real Kubernetes control plane on loopback, up in seconds, gone without a trace.
+
+Without kwok there are no kubelets at all: nodes are objects that never change, which is what scheduling tests want, so
+the admission plugin and the controller that would taint silent nodes are off. With kwok, both are on and the fake
+kubelet keeps nodes ready and pods running.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import ssl
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from control_plane import binaries
+from control_plane.processes import Child, free_ports, wait_until
+
+HERE = Path(__file__).parent
+
+
+class Refused(Exception):
+    """The API server's answer was not 2xx."""
+
+    def __init__(self, status: int, body: str) -> None:
+        super().__init__(f"{status}: {body[:500]}")
+        self.status = status
+
+
+class Cluster:
+    """etcd and kube-apiserver; controllers, kwok and kube-scheduler on request."""
+
+    def __init__(self, directory: Path, *, kwok: bool = False, controllers: bool = True) -> None:
+        found = binaries.directory()
+        if found is None:
+            raise FileNotFoundError("the control plane's binaries are missing: make controlplane")
+        self.bin = found
+        self.directory = directory
+        self._with_kwok = kwok
+        self._with_controllers = controllers
+        self._children: list[Child] = []
+        self._tokens = {"admin": secrets.token_hex(16)}
+        etcd, peer, api, manager, fake = free_ports(5)
+        self._ports = {"etcd": etcd, "peer": peer, "api": api, "manager": manager, "kwok": fake}
+        self.server = f"https://127.0.0.1:{api}"
+        self.etcd_address = f"http://127.0.0.1:{etcd}"
+        self.kubeconfig = directory / "kubeconfig"
+        self._tls: ssl.SSLContext | None = None
+        self.apiserver: Child
+        self.etcd: Child
+
+    def start(self) -> Cluster:
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self._write_secrets()
+            self.start_etcd()
+            self.start_apiserver()
+            if self._with_controllers:
+                self._start_controllers()
+            if self._with_kwok:
+                self._start_kwok()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def stop(self) -> None:
+        # Clients first: an API server with open watches takes long to go.
+        for child in reversed(self._children):
+            child.stop(grace=1.0 if child.name == "kube-apiserver" else 5.0)
+        self._children.clear()
+
+    def child(self, name: str, command: Sequence[str | Path], *, env: dict[str, str] | None = None) -> Child:
+        """Starts a process that ends with the cluster."""
+        number = sum(1 for one in self._children if one.name == name)
+        child = Child(name, command, log=self.directory / f"{name}-{number}.log", env=env)
+        self._children.append(child)
+        return child
+
+    def forget(self, child: Child) -> None:
+        self._children.remove(child)
+
+    def _write_secrets(self) -> None:
+        key = self.directory / "service-account.key"
+        subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
+        # Users without rights of their own: what they may do is what a test grants them by RBAC.
+        for name in ("ecotone", "nobody"):
+            self._tokens[name] = secrets.token_hex(16)
+        rows = [f'{self._tokens["admin"]},admin,admin,"system:masters"']
+        rows += [f"{token},{name},{name}" for name, token in self._tokens.items() if name != "admin"]
+        (self.directory / "tokens.csv").write_text("\n".join(rows) + "\n")
+
+    def start_etcd(self) -> None:
+        peer = f"http://127.0.0.1:{self._ports['peer']}"
+        self.etcd = self.child(
+            "etcd",
+            [
+                self.bin / "etcd",
+                f"--data-dir={self.directory / 'etcd'}",
+                f"--listen-client-urls={self.etcd_address}",
+                f"--advertise-client-urls={self.etcd_address}",
+                f"--listen-peer-urls={peer}",
+                f"--initial-advertise-peer-urls={peer}",
+                f"--initial-cluster=default={peer}",
+                "--unsafe-no-fsync",
+                "--log-level=error",
+                "--quota-backend-bytes=8589934592",
+            ],
+        )
+
+    def start_apiserver(self) -> None:
+        disabled = "" if self._with_kwok else "--disable-admission-plugins=TaintNodesByCondition,ServiceAccount"
+        key = self.directory / "service-account.key"
+        command = [
+            self.bin / "kube-apiserver",
+            f"--etcd-servers={self.etcd_address}",
+            "--bind-address=127.0.0.1",
+            "--advertise-address=127.0.0.1",
+            f"--secure-port={self._ports['api']}",
+            f"--cert-dir={self.directory / 'certs'}",
+            f"--token-auth-file={self.directory / 'tokens.csv'}",
+            "--authorization-mode=RBAC",
+            "--service-cluster-ip-range=10.255.0.0/16",
+            "--service-account-issuer=https://cluster.test",
+            f"--service-account-key-file={key}",
+            f"--service-account-signing-key-file={key}",
+            "--endpoint-reconciler-type=none",
+            "--v=0",
+        ]
+        self.apiserver = self.child("kube-apiserver", [part for part in [*command, disabled] if part])
+        certificate = self.directory / "certs" / "apiserver.crt"
+        wait_until(certificate.is_file, timeout=30, what="server certificate", child=self.apiserver)
+        self._tls = ssl.create_default_context(cafile=str(certificate))
+        wait_until(self._ready, timeout=60, what="ready API server", child=self.apiserver)
+        self.write_kubeconfig(self.kubeconfig, user="admin")
+
+    def _ready(self) -> bool:
+        try:
+            return self.call("GET", "/readyz", raw=True) == "ok" and bool(
+                self.call("GET", "/api/v1/namespaces/default")
+            )
+        except (OSError, Refused):
+            return False
+
+    def write_kubeconfig(self, path: Path, *, user: str) -> Path:
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [
+                {
+                    "name": "test",
+                    "cluster": {
+                        "server": self.server,
+                        "certificate-authority": str(self.directory / "certs" / "apiserver.crt"),
+                    },
+                }
+            ],
+            "users": [{"name": user, "user": {"token": self._tokens[user]}}],
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": user}}],
+            "current-context": "test",
+        }
+        path.write_text(yaml.safe_dump(config))
+        path.chmod(0o600)
+        return path
+
+    def _start_controllers(self) -> None:
+        silent = "" if self._with_kwok else ",-node-lifecycle-controller,-taint-eviction-controller"
+        self.child(
+            "kube-controller-manager",
+            [
+                self.bin / "kube-controller-manager",
+                f"--kubeconfig={self.kubeconfig}",
+                f"--service-account-private-key-file={self.directory / 'service-account.key'}",
+                f"--secure-port={self._ports['manager']}",
+                "--bind-address=127.0.0.1",
+                f"--cert-dir={self.directory / 'manager-certs'}",
+                "--leader-elect=false",
+                f"--controllers=*{silent}",
+                "--kube-api-qps=500",
+                "--kube-api-burst=1000",
+            ],
+        )
+
+    def _start_kwok(self) -> None:
+        self.child(
+            "kwok",
+            [
+                self.bin / "kwok",
+                f"--kubeconfig={self.kubeconfig}",
+                "--manage-all-nodes=true",
+                "--node-lease-duration-seconds=40",
+                "--cidr=10.0.0.1/8",
+                "--node-ip=127.0.0.1",
+                f"--server-address=127.0.0.1:{self._ports['kwok']}",
+                f"--config={HERE / 'stages.yaml'}",
+            ],
+        )
+
+    def start_kube_scheduler(
+        self, config: dict[str, Any] | None = None, *, verbosity: int = 0, flags: Iterable[str] = ()
+    ) -> Child:
+        """The real kube-scheduler; ``config`` extends a KubeSchedulerConfiguration without leader election."""
+        port = free_ports(1)[0]
+        body = {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "leaderElection": {"leaderElect": False},
+            "clientConnection": {"kubeconfig": str(self.kubeconfig), "qps": 5000, "burst": 5000},
+            **(config or {}),
+        }
+        file = self.directory / f"kube-scheduler-{port}.yaml"
+        file.write_text(yaml.safe_dump(body))
+        return self.child(
+            "kube-scheduler",
+            [
+                self.bin / "kube-scheduler",
+                f"--config={file}",
+                f"--secure-port={port}",
+                "--bind-address=127.0.0.1",
+                f"--cert-dir={self.directory / f'scheduler-certs-{port}'}",
+                f"--v={verbosity}",
+                *flags,
+            ],
+        )
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        user: str = "admin",
+        content_type: str = "application/json",
+        raw: bool = False,
+        timeout: float = 60,
+    ) -> Any:
+        """A plain blocking request, independent of the code under test."""
+        request = urllib.request.Request(self.server + path, method=method)
+        request.add_header("Authorization", f"Bearer {self._tokens[user]}")
+        data = None
+        if body is not None:
+            request.add_header("Content-Type", content_type)
+            data = json.dumps(body).encode()
+        try:
+            with urllib.request.urlopen(request, data=data, timeout=timeout, context=self._tls) as answer:
+                content = answer.read()
+        except urllib.error.HTTPError as error:
+            raise Refused(error.code, error.read().decode(errors="replace")) from None
+        return content.decode() if raw else json.loads(content)
+
+    def kubectl(self, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        command = [self.bin / "kubectl", f"--kubeconfig={self.kubeconfig}", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=60)
+
+    def list(self, path: str) -> list[dict[str, Any]]:
+        return self.call("GET", path)["items"]
+
+    def pods(self, namespace: str = "default") -> list[dict[str, Any]]:
+        return self.list(f"/api/v1/namespaces/{namespace}/pods")
+
+    def create(self, *objects: dict[str, Any]) -> None:
+        for one in objects:
+            self.call("POST", collection(one), one)
+
+
+PLURALS = {
+    "PriorityClass": "priorityclasses",
+    "StorageClass": "storageclasses",
+    "NetworkMap": "networkmaps",
+    "NetworkPolicy": "networkpolicies",
+    "Ingress": "ingresses",
+}
+CLUSTER_SCOPED = {
+    "Node",
+    "Namespace",
+    "PriorityClass",
+    "StorageClass",
+    "PersistentVolume",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "CustomResourceDefinition",
+    "NetworkMap",
+    "Cluster",
+    "CSINode",
+}
+
+
+def collection(one: dict[str, Any]) -> str:
+    """The path objects like this one are created at."""
+    version, kind = one["apiVersion"], one["kind"]
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    plural = PLURALS.get(kind, kind.lower() + "s")
+    if kind in CLUSTER_SCOPED:
+        return f"{root}/{plural}"
+    return f"{root}/namespaces/{one['metadata'].get('namespace', 'default')}/{plural}"

@@ -1,0 +1,53 @@
+"""Fixtures of the tests that run against a real control plane."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from control_plane import binaries
+from control_plane.cluster import Cluster
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.control_plane)
+
+
+@pytest.fixture(scope="session")
+def control_plane_binaries() -> Path:
+    found = binaries.directory()
+    if found is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("the control plane's binaries are missing and in CI nothing may be skipped: make controlplane")
+        pytest.skip("the control plane's binaries are missing: make controlplane")
+    return found
+
+
+@pytest.fixture(scope="session")
+def start_cluster(
+    control_plane_binaries: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., Cluster]]:
+    clusters: list[Cluster] = []
+
+    def start(**options: bool) -> Cluster:
+        cluster = Cluster(tmp_path_factory.mktemp("cluster"), **options)
+        clusters.append(cluster)
+        return cluster.start()
+
+    yield start
+    for cluster in clusters:
+        cluster.stop()
+
+
+@pytest.fixture(scope="module")
+def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
+    """A cluster of this test module's own: etcd, API server and controllers, no kubelets."""
+    cluster = start_cluster()
+    yield cluster
+    cluster.stop()
