@@ -96,8 +96,11 @@ class ApiClient:
         content_type: str = JSON,
         timeout: float | None = None,
         deadline: float | None = None,
+        patient: bool = True,
     ) -> bytes:
         """The body of a 2xx answer.
+
+        ``patient`` waits out a 429; an eviction is not, since there 429 is the answer and not a delay.
 
         ``timeout`` bounds one attempt. ``deadline`` (``time.monotonic``) bounds all of them: a leader whose lease is
         running out passes its end, so that nothing it sent is still under way when another leader starts.
@@ -114,7 +117,8 @@ class ApiClient:
                 if error.status == 401 and attempts == 1:
                     self._connection.tokens.invalidate()
                     continue
-                refused = error.status == 429 and error.retry_after is not None and attempts < THROTTLED_ATTEMPTS
+                told_to_wait = error.status == 429 and error.retry_after is not None
+                refused = patient and told_to_wait and attempts < THROTTLED_ATTEMPTS
                 if not refused and not (error.transient and method == "GET" and attempts < READ_ATTEMPTS):
                     raise
                 await self._pause(backoff.next(at_least=error.retry_after), deadline, error)

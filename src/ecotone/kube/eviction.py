@@ -18,6 +18,7 @@ import msgspec
 from ecotone.kube.client import STRATEGIC_PATCH, ApiClient
 from ecotone.kube.errors import ApiError
 from ecotone.kube.resources import PODS
+from ecotone.kube.watching import Partial
 
 
 class EvictionOutcome(Enum):
@@ -58,9 +59,14 @@ async def evict(
         "metadata": {"name": name, "namespace": namespace},
         "deleteOptions": options,
     }
-    path = PODS.path(namespace=namespace, name=name, subresource="eviction")
+    path = PODS.path(namespace=namespace, name=name)
+    query = {"dryRun": "All"} if dry_run else None
     try:
-        await client.request("POST", path, body=body, query={"dryRun": "All"} if dry_run else None)
+        # The server repeats an eviction whose preconditions fail for ten seconds before it says so: look first.
+        pod = msgspec.json.decode(await client.request("GET", path), type=Partial).metadata
+        if pod.uid != uid or resource_version not in (None, pod.resource_version):
+            return Evicted(EvictionOutcome.CHANGED, "the pod has changed since the decision")
+        await client.request("POST", path + "/eviction", body=body, query=query, patient=False)
     except ApiError as error:
         if error.status == 429:
             return Evicted(EvictionOutcome.BUDGET, error.detail)
@@ -96,10 +102,15 @@ async def preempt(
         options = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": uid}}
         await client.request("DELETE", path, body=options, deadline=deadline)
     except ApiError as error:
-        if error.not_found or error.conflict:
+        if _is_another(error):
             return False
         raise
     return True
+
+
+def _is_another(error: ApiError) -> bool:
+    """The pod meant is gone; a patch that names a namesake's uid is answered as an attempt to change it."""
+    return error.not_found or error.conflict or (error.status == 422 and "metadata.uid" in error.detail)
 
 
 async def set_status(
@@ -123,7 +134,7 @@ async def set_status(
     try:
         await client.request("PATCH", path, body=body, content_type=STRATEGIC_PATCH, deadline=deadline)
     except ApiError as error:
-        if error.not_found or error.conflict:
+        if _is_another(error):
             return False
         raise
     return True

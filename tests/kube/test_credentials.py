@@ -1,0 +1,144 @@
+"""Credentials: files as kubectl reads them, tokens that rotate, plugins, and no silent insecurity."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ecotone.kube.credentials import ExecToken, FileToken, StaticToken
+from ecotone.kube.kubeconfig import connect
+from ecotone.model.errors import InputError, OutsideError
+from kube.stub import refuse, reply, serving
+
+
+def write(path: Path, **overrides: Any) -> Path:
+    config = {
+        "current-context": "one",
+        "clusters": [
+            {"name": "a", "cluster": {"server": "http://127.0.0.1:1"}},
+            {"name": "b", "cluster": {"server": "http://127.0.0.1:2/"}},
+        ],
+        "users": [{"name": "u", "user": {"token": "sesame"}}],
+        "contexts": [
+            {"name": "one", "context": {"cluster": "a", "user": "u"}},
+            {"name": "two", "context": {"cluster": "b", "user": "u", "namespace": "shop"}},
+        ],
+        **overrides,
+    }
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def test_contexts_choose_cluster_user_and_namespace(tmp_path: Path) -> None:
+    file = str(write(tmp_path / "config"))
+    one, two = connect(kubeconfig=file), connect(kubeconfig=file, context="two")
+    assert (one.server, one.namespace) == ("http://127.0.0.1:1", "default")
+    assert (two.server, two.namespace) == ("http://127.0.0.1:2", "shop")
+    assert asyncio.run(two.tokens.token()) == "sesame"
+    assert "sesame" not in repr(one)
+
+
+def test_several_files_merge_and_the_first_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = write(tmp_path / "first", contexts=[], users=[{"name": "u", "user": {"token": "first"}}])
+    second = write(tmp_path / "second", **{"current-context": "two"})
+    monkeypatch.setenv("KUBECONFIG", f"{first}:{tmp_path / 'absent'}:{second}")
+    connection = connect()
+    assert connection.context == "one"
+    assert asyncio.run(connection.tokens.token()) == "first"
+
+
+def test_a_wrong_context_names_the_right_ones(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no context named 'three'.*one, two"):
+        connect(kubeconfig=str(write(tmp_path / "config")), context="three")
+
+
+def test_insecure_tls_is_refused(tmp_path: Path) -> None:
+    cluster = {"server": "https://127.0.0.1:1", "insecure-skip-tls-verify": True}
+    file = write(tmp_path / "config", clusters=[{"name": "a", "cluster": cluster}])
+    with pytest.raises(InputError, match="always verified"):
+        connect(kubeconfig=str(file))
+
+
+def test_a_rotated_token_file_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("old\n")
+    clock = [0.0]
+    source = FileToken(file, clock=lambda: clock[0])
+    assert asyncio.run(source.token()) == "old"
+    file.write_text("new")
+    assert asyncio.run(source.token()) == "old"
+    clock[0] = 11.0
+    assert asyncio.run(source.token()) == "new"
+
+
+def test_a_refused_token_is_fetched_again_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("old")
+    source = FileToken(file)
+
+    async def run() -> list[str]:
+        async with serving(tokens=source) as (stub, client):
+            stub.then(reply(), refuse(401), reply())
+            await client.request("GET", "/a")
+            file.write_text("new")
+            await client.request("GET", "/b")
+            return [headers["Authorization"] for headers in stub.headers]
+
+    assert asyncio.run(run()) == ["Bearer old", "Bearer old", "Bearer new"]
+
+
+def plugin(tmp_path: Path, script: str) -> ExecToken:
+    file = tmp_path / "plugin.py"
+    file.write_text(script)
+    return ExecToken(
+        [sys.executable, str(file)],
+        environment={"GREETING": "hello"},
+        api_version="client.authentication.k8s.io/v1",
+        clock=lambda: 1_000_000_000.0,
+    )
+
+
+SPEAKS = """
+import json, os, pathlib
+count = pathlib.Path(__file__).with_suffix(".count")
+n = int(count.read_text()) + 1 if count.exists() else 1
+count.write_text(str(n))
+info = json.loads(os.environ["KUBERNETES_EXEC_INFO"])
+print(json.dumps({"kind": "ExecCredential", "apiVersion": info["apiVersion"],
+  "status": {"token": f"{os.environ['GREETING']}-{n}", "expirationTimestamp": EXPIRES}}))
+"""
+
+
+def test_a_plugin_is_run_once_until_its_token_expires(tmp_path: Path) -> None:
+    lasting = plugin(tmp_path, SPEAKS.replace("EXPIRES", '"2099-01-01T00:00:00Z"'))
+
+    async def twice(source: ExecToken) -> list[str | None]:
+        return [await source.token(), await source.token()]
+
+    assert asyncio.run(twice(lasting)) == ["hello-1", "hello-1"]
+    expiring = plugin(tmp_path, SPEAKS.replace("EXPIRES", '"2001-09-09T01:46:41Z"'))
+    assert asyncio.run(twice(expiring)) == ["hello-2", "hello-3"]
+
+
+def test_a_failing_plugin_is_reported_without_its_output(tmp_path: Path) -> None:
+    with pytest.raises(OutsideError, match=r"exit code 3: broken"):
+        asyncio.run(plugin(tmp_path, "import sys; sys.stderr.write('broken'); sys.exit(3)").token())
+    with pytest.raises(OutsideError) as error:
+        asyncio.run(plugin(tmp_path, 'print(\'{"status": {"token": 5, "secret": "sesame"}}\')').token())
+    assert "sesame" not in str(error.value)
+
+
+def test_a_token_is_not_in_any_error() -> None:
+    async def run() -> str:
+        async with serving(tokens=StaticToken("sesame")) as (stub, client):
+            stub.then(refuse(403, "forbidden"))
+            with pytest.raises(OutsideError) as error:
+                await client.request("POST", "/x", body={})
+            return repr(error.value) + str(error.value)
+
+    assert "sesame" not in asyncio.run(run())
