@@ -1,1 +1,35 @@
-"""What a cluster, its applications and a decision are: values only, no clock, no files, no sockets."""
+"""The vocabulary: nodes, pods, workloads, the network between them, a snapshot of all that, and decisions about it.
+
+Pure values and columns. Nothing here knows Kubernetes' wire format, a clock, a file or a socket.
+"""
+
+from ecotone.model.decisions import Bind, Decision, Decisions, Evict, Preempt, Wait
+from ecotone.model.errors import EcotoneError, InputError, OutsideError
+from ecotone.model.network import Network, NetworkMap
+from ecotone.model.nodes import NodeTable
+from ecotone.model.objects import Node, Pod, PodKind, PodSpec, Workload, WorkloadKey
+from ecotone.model.snapshot import Snapshot
+from ecotone.model.state import ClusterState
+
+__all__ = [
+    "Bind",
+    "ClusterState",
+    "Decision",
+    "Decisions",
+    "EcotoneError",
+    "Evict",
+    "InputError",
+    "Network",
+    "NetworkMap",
+    "Node",
+    "NodeTable",
+    "OutsideError",
+    "Pod",
+    "PodKind",
+    "PodSpec",
+    "Preempt",
+    "Snapshot",
+    "Wait",
+    "Workload",
+    "WorkloadKey",
+]

@@ -161,10 +161,10 @@ class Pod:
     mirror: bool = False
     deletion_cost: int = 0
     template_hash: str = ""
+    key: str = field(default="", init=False, compare=False)
 
-    @property
-    def key(self) -> str:
-        return f"{self.kind.namespace}/{self.name}"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", f"{self.kind.namespace}/{self.name}")
 
     @property
     def namespace(self) -> str:

@@ -33,7 +33,9 @@ def parse(text: str | int | float) -> Fraction:
         return Fraction(repr(text))
     shape = _SHAPE.fullmatch(text) if len(text) <= _LONGEST else None
     if shape is None:
-        raise InputError(f"quantity {text[:_LONGEST]!r} is not a number with a unit", hint="write for example 100m, 0.5 or 2Gi")
+        raise InputError(
+            f"quantity {text[:_LONGEST]!r} is not a number with a unit", hint="write for example 100m, 0.5 or 2Gi"
+        )
     sign, digits, exponent, suffix = shape.groups()
     number = Fraction(digits if not digits.endswith(".") else digits[:-1])
     if sign == "-":
@@ -42,12 +44,16 @@ def parse(text: str | int | float) -> Fraction:
         power = int(exponent[1:])
         if abs(power) > _WIDEST_EXPONENT:
             raise InputError(f"quantity {text!r} has an exponent out of range")
-        return number * Fraction(10) ** power
+        return number * _power_of_ten(power)
     if suffix in _DECIMAL:
-        return number * Fraction(10) ** _DECIMAL[suffix]
+        return number * _power_of_ten(_DECIMAL[suffix])
     if suffix in _BINARY:
         return number * 2 ** _BINARY[suffix]
     raise InputError(f"quantity {text!r} has the unknown suffix {suffix!r}", hint="known: " + " ".join(SUFFIXES))
+
+
+def _power_of_ten(power: int) -> Fraction:
+    return Fraction(10**power) if power >= 0 else Fraction(1, 10**-power)
 
 
 def value(text: str | int | float) -> int:

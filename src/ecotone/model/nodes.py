@@ -1,0 +1,147 @@
+"""The nodes of a cluster as columns.
+
+Filters and scores ask one question of every node at once, so what they read lies in arrays: allocatable resources,
+label values as small integers, sets of taints as small integers. The table is immutable; a change of the node set makes a
+new one, and what is derived from it (a label's column, say) is computed on first use and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from ecotone.model.arrays import Codes, Floats, Hashes, Ints, Mask, Rows
+from ecotone.model.draw import hash_texts
+from ecotone.model.objects import Node
+from ecotone.model.selectors import NodeAffinity, NodeTerm, Requirement, Taint
+
+BASE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+CPU, MEMORY = 0, 1
+
+
+class NodeTable:
+    """Columns over nodes, in the order they became known; `rank` gives the byte order of names for breaking ties."""
+
+    def __init__(self, nodes: Iterable[Node], *, resources: Sequence[str] = BASE_RESOURCES) -> None:
+        self.nodes: tuple[Node, ...] = tuple(nodes)
+        self.names: tuple[str, ...] = tuple(node.name for node in self.nodes)
+        self.index: dict[str, int] = {name: row for row, name in enumerate(self.names)}
+        extended = {name for node in self.nodes for name in node.allocatable} - {"pods"} - set(resources)
+        self.resources: tuple[str, ...] = (*resources, *sorted(extended))
+        self.allocatable: Ints = np.array(
+            [[node.allocatable.get(name, 0) for name in self.resources] for node in self.nodes], dtype=np.int64
+        ).reshape(len(self.nodes), len(self.resources))
+        self.max_pods: Ints = np.array([node.allocatable.get("pods", 110) for node in self.nodes], dtype=np.int64)
+        self.all_rows: Rows = np.arange(len(self.nodes))
+        self._labels: dict[str, tuple[Codes, list[str]]] = {}
+        self._matches: dict[object, Mask] = {}
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def column(self, resource: str) -> int | None:
+        """Which column of `allocatable` holds the resource."""
+        return self._columns.get(resource)
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {name: column for column, name in enumerate(self.resources)}
+
+    @cached_property
+    def rank(self) -> Ints:
+        order = sorted(range(len(self.names)), key=lambda row: self.names[row].encode())
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return rank
+
+    @cached_property
+    def hashes(self) -> Hashes:
+        return hash_texts(self.names)
+
+    @cached_property
+    def unschedulable(self) -> Mask:
+        return np.array([node.unschedulable for node in self.nodes], dtype=np.bool_)
+
+    @cached_property
+    def price(self) -> Floats:
+        return np.array([node.price_per_hour for node in self.nodes], dtype=np.float64)
+
+    def labels(self, key: str) -> tuple[Codes, list[str]]:
+        """The label's column: a code per node (-1: absent) and the value behind each code."""
+        known = self._labels.get(key)
+        if known is None:
+            codes = np.full(len(self.nodes), -1, dtype=np.int32)
+            values: dict[str, int] = {}
+            for row, node in enumerate(self.nodes):
+                value = node.labels.get(key)
+                if value is not None:
+                    codes[row] = values.setdefault(value, len(values))
+            known = self._labels[key] = (codes, list(values))
+        return known
+
+    def tier_is(self, tier: str) -> Mask:
+        return np.array([node.tier == tier for node in self.nodes], dtype=np.bool_)
+
+    @cached_property
+    def taints(self) -> tuple[Codes, list[tuple[Taint, ...]]]:
+        """Distinct sets of taints: a code per node and the set behind each code."""
+        sets: dict[tuple[Taint, ...], int] = {}
+        codes = np.array([sets.setdefault(node.taints, len(sets)) for node in self.nodes], dtype=np.int32)
+        return codes, list(sets)
+
+    @cached_property
+    def images(self) -> dict[str, tuple[Rows, Ints]]:
+        """Image name -> the rows that hold it, and its size there."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for row, node in enumerate(self.nodes):
+            for image, size in node.images.items():
+                found.setdefault(image, []).append((row, size))
+        return {
+            image: (np.array([row for row, _ in places], dtype=np.intp), np.array([size for _, size in places]))
+            for image, places in found.items()
+        }
+
+    def meets(self, requirement: Requirement, *, field: bool = False) -> Mask:
+        """Where the requirement holds; asked once per distinct value, not once per node."""
+        key = (requirement, field)
+        known = self._matches.get(key)
+        if known is None:
+            if field:
+                known = np.array(
+                    [requirement.key == "metadata.name" and requirement.accepts(name) for name in self.names],
+                    dtype=np.bool_,
+                )
+            else:
+                codes, values = self.labels(requirement.key)
+                table = [requirement.accepts(value) for value in values] + [requirement.accepts(None)]
+                known = np.array(table, dtype=np.bool_)[codes]
+            self._matches[key] = known
+        return known
+
+    def matches_term(self, term: NodeTerm) -> Mask:
+        known = self._matches.get(term)
+        if known is None:
+            known = np.full(len(self.nodes), bool(term.expressions or term.fields))
+            for requirement in term.expressions:
+                known = known & self.meets(requirement)
+            for requirement in term.fields:
+                known = known & self.meets(requirement, field=True)
+            self._matches[term] = known
+        return known
+
+    def matches_selector(self, selector: tuple[tuple[str, str], ...]) -> Mask:
+        mask = np.ones(len(self.nodes), dtype=np.bool_)
+        for key, value in selector:
+            mask = mask & self.meets(Requirement(key, "In", (value,)))
+        return mask
+
+    def matches_affinity(self, affinity: NodeAffinity) -> Mask:
+        """Where one of the required terms holds (everywhere, if nothing is required)."""
+        if affinity.required is None:
+            return np.ones(len(self.nodes), dtype=np.bool_)
+        mask = np.zeros(len(self.nodes), dtype=np.bool_)
+        for term in affinity.required:
+            mask = mask | self.matches_term(term)
+        return mask

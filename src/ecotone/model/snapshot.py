@@ -1,0 +1,59 @@
+"""An immutable picture of a cluster: all that a decision may depend on.
+
+Handed to policies, dumped to a file, replayed in a test. The arrays inside are read-only, and nothing here reaches for a
+clock or the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ecotone.model.network import Network, NetworkMap
+from ecotone.model.nodes import NodeTable
+from ecotone.model.objects import (
+    Claim,
+    DisruptionBudget,
+    Pod,
+    PodKind,
+    Reservation,
+    ServiceSelector,
+    StorageClass,
+    Volume,
+    Workload,
+    WorkloadKey,
+)
+from ecotone.model.usage import Usage
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    now: float
+    max_age: float
+    seed: int
+    nodes: NodeTable
+    usage: Usage
+    network: Network
+    pending: Mapping[str, Pod] = field(default_factory=dict)
+    homeless: Mapping[str, Pod] = field(default_factory=dict)
+    workloads: Mapping[WorkloadKey, Workload] = field(default_factory=dict)
+    maps: tuple[NetworkMap, ...] = ()
+    budgets: tuple[DisruptionBudget, ...] = ()
+    services: tuple[ServiceSelector, ...] = ()
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    claims: Mapping[str, Claim] = field(default_factory=dict)
+    volumes: Mapping[str, Volume] = field(default_factory=dict)
+    storage_classes: Mapping[str, StorageClass] = field(default_factory=dict)
+    reservations: tuple[Reservation, ...] = ()
+    last_moves: Mapping[WorkloadKey, float] = field(default_factory=dict)
+    memory: Mapping[str, object] = field(default_factory=dict)
+    kinds_of: Mapping[WorkloadKey, tuple[PodKind, ...]] = field(default_factory=dict)
+
+    def pods(self) -> Iterator[Pod]:
+        """Every pod that is not finished: bound ones node by node, then those on vanished nodes, then the waiting."""
+        yield from self.usage.pods()
+        yield from self.homeless.values()
+        yield from self.pending.values()
+
+    def find_pod(self, key: str) -> Pod | None:
+        return next((pod for pod in self.pods() if pod.key == key), None)

@@ -1,0 +1,268 @@
+"""The cluster as it is known now, mutable, and the way to an immutable snapshot of it.
+
+`ClusterState` is filled from files at once or from watch streams event by event, and both ways must give the same columns.
+`freeze()` hands out a `Snapshot` that later events never touch; `Snapshot.thaw()` gives the engine a copy on which it can
+play its own decisions forward.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ecotone.model.network import DEFAULT_MAX_AGE, Network, NetworkMap, known
+from ecotone.model.nodes import NodeTable
+from ecotone.model.objects import (
+    Claim,
+    DisruptionBudget,
+    Node,
+    Pod,
+    PodKind,
+    Reservation,
+    ServiceSelector,
+    StorageClass,
+    Volume,
+    Workload,
+    WorkloadKey,
+)
+from ecotone.model.snapshot import Snapshot
+from ecotone.model.usage import Usage
+
+
+class ClusterState:
+    def __init__(self, *, now: float = 0.0, max_age: float = DEFAULT_MAX_AGE, seed: int = 0) -> None:
+        self.now = now
+        self.max_age = max_age
+        self.seed = seed
+        self.nodes = NodeTable(())
+        self.usage = Usage(self.nodes)
+        self.pending: dict[str, Pod] = {}
+        self.homeless: dict[str, Pod] = {}
+        self.workloads: dict[WorkloadKey, Workload] = {}
+        self.maps: tuple[NetworkMap, ...] = ()
+        self.budgets: tuple[DisruptionBudget, ...] = ()
+        self.services: tuple[ServiceSelector, ...] = ()
+        self.namespaces: dict[str, Mapping[str, str]] = {}
+        self.claims: dict[str, Claim] = {}
+        self.volumes: dict[str, Volume] = {}
+        self.storage_classes: dict[str, StorageClass] = {}
+        self.reservations: tuple[Reservation, ...] = ()
+        self.last_moves: dict[WorkloadKey, float] = {}
+        self.memory: dict[str, object] = {}
+        self.kinds_of: dict[WorkloadKey, tuple[PodKind, ...]] = {}
+        self._homes: dict[str, str] | None = {}
+        self._network: Network | None = None
+
+    # Nodes
+
+    def set_nodes(self, nodes: Iterable[Node]) -> None:
+        """Replaces the whole node set: one rebuild however many there are."""
+        self._replace_table(NodeTable(nodes, resources=self.nodes.resources))
+
+    def put_node(self, node: Node) -> None:
+        row = self.nodes.index.get(node.name)
+        if row is None:
+            nodes = (*self.nodes.nodes, node)
+        elif self.nodes.nodes[row] == node:
+            return
+        else:
+            nodes = (*self.nodes.nodes[:row], node, *self.nodes.nodes[row + 1 :])
+        self._replace_table(NodeTable(nodes, resources=self.nodes.resources))
+
+    def drop_node(self, name: str) -> None:
+        if name in self.nodes.index:
+            left = [node for node in self.nodes.nodes if node.name != name]
+            for pod in self.usage.pods_on[self.nodes.index[name]]:
+                self.homeless[pod.key] = pod
+            self._replace_table(NodeTable(left, resources=self.nodes.resources))
+
+    def _replace_table(self, table: NodeTable) -> None:
+        before = self.nodes
+        for name in before.names:
+            if name not in table.index:
+                for pod in self.usage.pods_on[before.index[name]]:
+                    self.homeless[pod.key] = pod
+        self.usage = self.usage.resized(before, table)
+        self.nodes = table
+        self._network = None
+        for pod in [each for each in self.homeless.values() if each.node in table.index]:
+            del self.homeless[pod.key]
+            self._settle(pod)
+        for row, node in enumerate(table.nodes):
+            old = before.index.get(node.name)
+            if old is not None and before.nodes[old].measured_at != node.measured_at:
+                self._recount_recent(row)
+
+    # Pods
+
+    def put_pod(self, pod: Pod) -> None:
+        """Adds or updates; a finished pod holds nothing."""
+        self.drop_pod(pod.key)
+        if pod.terminal:
+            return
+        self._know_kind(pod.kind)
+        if pod.node is None:
+            self.pending[pod.key] = pod
+        elif pod.node in self.nodes.index:
+            self._settle(pod)
+        else:
+            self.homeless[pod.key] = pod
+
+    def drop_pod(self, key: str) -> None:
+        if self.pending.pop(key, None) is not None or self.homeless.pop(key, None) is not None:
+            return
+        node = self._where.pop(key, None)
+        if node is None:
+            return
+        row = self.nodes.index.get(node)
+        if row is None:
+            return
+        pod = next(each for each in self.usage.pods_on[row] if each.key == key)
+        self.usage.remove(pod, row, self.nodes)
+        self.usage.forget_recent(pod, row)
+
+    def assume(self, pod: Pod, node: str) -> Pod:
+        """The pod counts on this node from now on, before anybody confirmed it."""
+        placed = pod.on(node, at=self.now)
+        self.drop_pod(pod.key)
+        self._know_kind(pod.kind)
+        self._settle(placed, assumed=True)
+        return placed
+
+    def find_pod(self, key: str) -> Pod | None:
+        waiting = self.pending.get(key) or self.homeless.get(key)
+        if waiting is not None:
+            return waiting
+        row = self.nodes.index.get(self._where.get(key, ""))
+        return next((pod for pod in self.usage.pods_on[row] if pod.key == key), None) if row is not None else None
+
+    def _settle(self, pod: Pod, *, assumed: bool = False) -> None:
+        row = self.nodes.index[pod.node or ""]
+        self.usage.add(pod, row, self.nodes)
+        if self._homes is not None:
+            self._homes[pod.key] = pod.node or ""
+        if assumed or self._newer_than_measurement(pod, row):
+            self._note_recent(pod, row)
+
+    def _newer_than_measurement(self, pod: Pod, row: int) -> bool:
+        measured = self.nodes.nodes[row].measured_at
+        return measured is not None and pod.bound_at is not None and pod.bound_at > measured
+
+    def _note_recent(self, pod: Pod, row: int) -> None:
+        self.usage.note_recent(pod, row, self.pod_usage(pod.kind))
+
+    def _recount_recent(self, row: int) -> None:
+        for pod in self.usage.pods_on[row]:
+            self.usage.forget_recent(pod, row)
+        self.usage.recent[row] = 0.0
+        for pod in self.usage.pods_on[row]:
+            if self._newer_than_measurement(pod, row):
+                self._note_recent(pod, row)
+
+    def _know_kind(self, kind: PodKind) -> None:
+        kinds = self.kinds_of.get(kind.workload, ())
+        if kind not in kinds:
+            self.kinds_of[kind.workload] = (*kinds, kind)
+
+    def pod_usage(self, kind: PodKind) -> tuple[float, float]:
+        """CPU (millicores) and memory (bytes) one pod of the kind uses: measured, else what it requests."""
+        workload = self.workloads.get(kind.workload)
+        cpu = self.fresh(workload.cpu_usage) if workload else None
+        memory = self.fresh(workload.memory_usage) if workload else None
+        return (
+            kind.spec.request("cpu") if cpu is None else cpu,
+            kind.spec.request("memory") if memory is None else memory,
+        )
+
+    def fresh(self, measured: object) -> float | None:
+        """The value of a measurement that can be used, else None."""
+        value, at = getattr(measured, "value", None), getattr(measured, "at", None)
+        if not known(value) or (at is not None and self.now - at > self.max_age):
+            return None
+        return float(value)  # type: ignore[arg-type]
+
+    @property
+    def _where(self) -> dict[str, str]:
+        """Which node each bound pod is on; a working copy builds it only when it takes a bound pod away."""
+        if self._homes is None:
+            self._homes = {pod.key: pod.node or "" for pod in self.usage.pods()}
+        return self._homes
+
+    # Everything else
+
+    def put_workload(self, workload: Workload) -> None:
+        self.workloads[workload.key] = workload
+
+    def drop_workload(self, key: WorkloadKey) -> None:
+        self.workloads.pop(key, None)
+
+    def set_maps(self, maps: Iterable[NetworkMap]) -> None:
+        self.maps = tuple(maps)
+        self._network = None
+
+    @property
+    def network(self) -> Network:
+        if self._network is None:
+            self._network = Network(self.nodes, maps=self.maps, now=self.now, max_age=self.max_age)
+        return self._network
+
+    def advance(self, now: float) -> None:
+        """Time passed: what was fresh may have gone stale."""
+        if any(
+            node.measured_at is not None
+            and (self.now - node.measured_at > self.max_age) != (now - node.measured_at > self.max_age)
+            for node in self.nodes.nodes
+            if node.latencies
+        ):
+            self._network = None
+        self.now = now
+
+    def freeze(self) -> Snapshot:
+        """A picture of this moment that nothing changes any more."""
+        usage = self.usage.copy()
+        usage.freeze()
+        return Snapshot(
+            now=self.now,
+            max_age=self.max_age,
+            seed=self.seed,
+            nodes=self.nodes,
+            usage=usage,
+            pending=self.pending.copy(),
+            homeless=self.homeless.copy(),
+            workloads=dict(self.workloads),
+            network=self.network,
+            maps=self.maps,
+            budgets=self.budgets,
+            services=self.services,
+            namespaces=dict(self.namespaces),
+            claims=dict(self.claims),
+            volumes=dict(self.volumes),
+            storage_classes=dict(self.storage_classes),
+            reservations=self.reservations,
+            last_moves=dict(self.last_moves),
+            memory=dict(self.memory),
+            kinds_of=dict(self.kinds_of),
+        )
+
+    @staticmethod
+    def of(snapshot: Snapshot) -> ClusterState:
+        """A working copy: everything the snapshot shows, free to change."""
+        state = ClusterState(now=snapshot.now, max_age=snapshot.max_age, seed=snapshot.seed)
+        state.nodes = snapshot.nodes
+        state.usage = snapshot.usage.copy()
+        state.pending = dict(snapshot.pending)
+        state.homeless = dict(snapshot.homeless)
+        state.workloads = dict(snapshot.workloads)
+        state.maps = snapshot.maps
+        state.budgets = snapshot.budgets
+        state.services = snapshot.services
+        state.namespaces = dict(snapshot.namespaces)
+        state.claims = dict(snapshot.claims)
+        state.volumes = dict(snapshot.volumes)
+        state.storage_classes = dict(snapshot.storage_classes)
+        state.reservations = snapshot.reservations
+        state.last_moves = dict(snapshot.last_moves)
+        state.memory = dict(snapshot.memory)
+        state.kinds_of = dict(snapshot.kinds_of)
+        state._network = snapshot.network
+        state._homes = None
+        return state

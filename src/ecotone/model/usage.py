@@ -1,0 +1,157 @@
+"""Who runs where, as columns that a placement changes in a few places.
+
+`Usage` is the mutable half of a cluster: sums per node, the pods behind them, and counts per pod kind and node. The live
+cache applies watch events to it, the engine applies its own decisions to a copy. A copy is cheap: arrays are small, and
+the counts of a kind are shared until one side writes to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ecotone.model.arrays import Floats, Ints, Rows
+from ecotone.model.nodes import NodeTable
+from ecotone.model.objects import HostPort, Pod, PodKind
+
+Counts = dict[int, int]
+
+
+class Usage:
+    def __init__(self, nodes: NodeTable) -> None:
+        size = len(nodes)
+        self.requested: Ints = np.zeros((size, len(nodes.resources)), dtype=np.int64)
+        self.nonzero: Ints = np.zeros((size, 2), dtype=np.int64)
+        self.pod_count: Ints = np.zeros(size, dtype=np.int64)
+        self.recent: Floats = np.zeros((size, 2))
+        self.recent_of: dict[str, tuple[float, float]] = {}
+        self.pods_on: list[tuple[Pod, ...]] = [()] * size
+        self.ports: dict[int, tuple[HostPort, ...]] = {}
+        self.placed: dict[PodKind, Counts] = {}
+        self._own: set[PodKind] = set()
+        self._vectors: dict[PodKind, tuple[Rows, Ints]] = {}
+        self.peers: dict[PodKind, Counts] = {}
+
+    def copy(self) -> Usage:
+        """An independent twin; both sides stop owning the counts they share."""
+        twin = object.__new__(Usage)
+        twin.requested = self.requested.copy()
+        twin.nonzero = self.nonzero.copy()
+        twin.pod_count = self.pod_count.copy()
+        twin.recent = self.recent.copy()
+        twin.recent_of = self.recent_of.copy()
+        twin.pods_on = self.pods_on.copy()
+        twin.ports = self.ports.copy()
+        twin.placed = self.placed.copy()
+        twin.peers = self.peers.copy()
+        twin._own = set()
+        twin._vectors = self._vectors.copy()
+        self._own = set()
+        return twin
+
+    def add(self, pod: Pod, row: int, nodes: NodeTable) -> None:
+        self._tally(pod, row, nodes, +1)
+        self.pods_on[row] = (*self.pods_on[row], pod)
+        if pod.spec.host_ports:
+            self.ports[row] = (*self.ports.get(row, ()), *pod.spec.host_ports)
+
+    def remove(self, pod: Pod, row: int, nodes: NodeTable) -> None:
+        self._tally(pod, row, nodes, -1)
+        self.pods_on[row] = tuple(each for each in self.pods_on[row] if each.key != pod.key)
+        if pod.spec.host_ports:
+            left = tuple(port for each in self.pods_on[row] for port in each.spec.host_ports)
+            if left:
+                self.ports[row] = left
+            else:
+                self.ports.pop(row, None)
+
+    def note_recent(self, pod: Pod, row: int, use: tuple[float, float]) -> None:
+        """The pod came after its node was measured: what it uses is not in the measurement yet."""
+        self.recent_of[pod.key] = use
+        self.recent[row] += use
+
+    def forget_recent(self, pod: Pod, row: int) -> None:
+        use = self.recent_of.pop(pod.key, None)
+        if use is not None:
+            self.recent[row] -= use
+
+    def _tally(self, pod: Pod, row: int, nodes: NodeTable, sign: int) -> None:
+        for resource, amount in pod.spec.requests:
+            column = nodes.column(resource)
+            if column is not None:
+                self.requested[row, column] += sign * amount
+        self.nonzero[row, 0] += sign * pod.spec.nonzero[0]
+        self.nonzero[row, 1] += sign * pod.spec.nonzero[1]
+        self.pod_count[row] += sign
+        self._count(pod, row, sign)
+
+    def _count(self, pod: Pod, row: int, sign: int) -> None:
+        kind = pod.kind
+        if kind not in self._own:
+            self.placed[kind] = dict(self.placed.get(kind, {}))
+            self.peers[kind] = dict(self.peers.get(kind, {}))
+            self._own.add(kind)
+        _bump(self.placed[kind], row, sign)
+        if pod.is_peer:
+            _bump(self.peers[kind], row, sign)
+            self._vectors.pop(kind, None)
+
+    def where(self, kind: PodKind) -> tuple[Rows, Ints]:
+        """Rows that host communicating pods of the kind, and how many each."""
+        vectors = self._vectors.get(kind)
+        if vectors is None:
+            counts = self.peers.get(kind, {})
+            rows = np.fromiter(counts.keys(), dtype=np.intp, count=len(counts))
+            amounts = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
+            order = np.argsort(rows)
+            vectors = self._vectors[kind] = (rows[order], amounts[order])
+        return vectors
+
+    def resized(self, before: NodeTable, after: NodeTable) -> Usage:
+        """The same pods over another node table (nodes added, removed or with other resources)."""
+        grown = Usage(after)
+        kept = [(row, after.index[name]) for row, name in enumerate(before.names) if name in after.index]
+        old = np.array([row for row, _ in kept], dtype=np.intp)
+        new = np.array([row for _, row in kept], dtype=np.intp)
+        columns = [after.column(name) for name in before.resources]
+        for here, there in enumerate(columns):
+            if there is not None:
+                grown.requested[new, there] = self.requested[old, here]
+        grown.nonzero[new] = self.nonzero[old]
+        grown.pod_count[new] = self.pod_count[old]
+        grown.recent[new] = self.recent[old]
+        grown.recent_of = self.recent_of.copy()
+        moved = dict(kept)
+        for row, other in kept:
+            grown.pods_on[other] = self.pods_on[row]
+        grown.ports = {moved[row]: ports for row, ports in self.ports.items() if row in moved}
+        grown.placed = _remapped(self.placed, moved)
+        grown.peers = _remapped(self.peers, moved)
+        # A resource that only just became a column was not summed so far.
+        for name in set(after.resources) - set(before.resources):
+            column = after.column(name)
+            for other, pods in enumerate(grown.pods_on):
+                grown.requested[other, column] = sum(pod.spec.request(name) for pod in pods)
+        return grown
+
+    def pods(self) -> Iterator[Pod]:
+        for pods in self.pods_on:
+            yield from pods
+
+    def freeze(self) -> None:
+        """Writes to a snapshot's arrays are bugs: make them fail."""
+        for array in (self.requested, self.nonzero, self.pod_count, self.recent):
+            array.flags.writeable = False
+
+
+def _bump(counts: Counts, row: int, by: int) -> None:
+    left = counts.get(row, 0) + by
+    if left:
+        counts[row] = left
+    else:
+        counts.pop(row, None)
+
+
+def _remapped(counts: dict[PodKind, Counts], moved: dict[int, int]) -> dict[PodKind, Counts]:
+    return {kind: {moved[row]: amount for row, amount in rows.items() if row in moved} for kind, rows in counts.items()}

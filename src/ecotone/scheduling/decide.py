@@ -1,0 +1,229 @@
+"""`decide(snapshot, policy)`: the one function everything else calls.
+
+Pure: it works on its own copy of the snapshot, plays every decision forward on it, and returns what should be done. Pods
+are taken in QueueSort order; a maximal run of consecutive pods of one kind is placed as a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ecotone.model.decisions import Bind, Decision, Decisions, Preempt, Wait
+from ecotone.model.objects import Pod
+from ecotone.model.snapshot import Snapshot
+from ecotone.model.state import ClusterState
+from ecotone.scheduling import registry
+from ecotone.scheduling.evaluation import Evaluation
+from ecotone.scheduling.framework import Framework
+from ecotone.scheduling.plugin import Cycle, Describe, Hold, Refusal
+from ecotone.scheduling.policies import Policy, resolve
+from ecotone.scheduling.profile import Profile
+
+
+def decide(snapshot: Snapshot, policy: Policy, *, pods: Sequence[Pod] | None = None, batch: bool = True) -> Decisions:
+    """All decisions for the pending pods (or the given ones) of a snapshot, and the policy's memory for next time."""
+    profile = resolve(policy)
+    waiting = tuple(snapshot.pending.values()) if pods is None else tuple(pods)
+    if profile.solver is not None:
+        solve = registry.find_solver(profile.solver.name)
+        solved: Decisions = solve(snapshot, waiting, **dict(profile.solver.args))
+        return solved
+    return _Round(framework_of(profile), ClusterState.of(snapshot), batch=batch).run(waiting)
+
+
+_FRAMEWORKS: dict[int, Framework] = {}
+_MOST_FRAMEWORKS = 64
+
+
+def framework_of(profile: Profile) -> Framework:
+    """The framework of a profile, made once: profiles are values, and plugins keep no cluster state."""
+    made = _FRAMEWORKS.get(id(profile))
+    if made is None or made.profile is not profile:
+        if len(_FRAMEWORKS) >= _MOST_FRAMEWORKS:
+            _FRAMEWORKS.clear()
+        made = _FRAMEWORKS[id(profile)] = Framework(profile)
+    return made
+
+
+@dataclass(slots=True)
+class _Group:
+    needed: int
+    seconds: float
+    held: list[tuple[Pod, int, str, Cycle]] = field(default_factory=list)
+
+
+class _Round:
+    """One call of `decide`: a working copy of the cluster and the decisions taken so far."""
+
+    def __init__(self, framework: Framework, state: ClusterState, *, batch: bool) -> None:
+        self.framework = framework
+        self.state = state
+        self.batch = batch and framework.batches
+        self.decisions: list[Decision] = []
+        self.groups: dict[str, _Group] = {}
+        self.nominated = [pod for pod in state.pending.values() if pod.nominated in state.nodes.index]
+
+    def run(self, waiting: Sequence[Pod]) -> Decisions:
+        self.framework.recall(dict(self.state.memory))
+        queue = []
+        for pod in waiting:
+            refused = self.framework.refusal_at_the_gate(self.state, pod)
+            if refused is None:
+                queue.append(pod)
+            else:
+                self.decisions.append(Wait(pod.key, refused[1], uid=pod.uid, plugins=(refused[0],)))
+        queue.sort(key=lambda pod: self.framework.sort_key(self.state, pod))
+        for run in _runs(queue):
+            self._place(run)
+        self._give_up_on_groups()
+        return Decisions(tuple(self.decisions), self.framework.remember())
+
+    def _place(self, run: Sequence[Pod]) -> None:
+        evaluation: Evaluation | None = None
+        for place, pod in enumerate(run):
+            if evaluation is None:
+                evaluation = self._evaluate(pod)
+            row = evaluation.best() if evaluation.refusal is None else None
+            if row is None:
+                again = self._fail(pod, evaluation)
+                if not again:
+                    evaluation = evaluation if self.batch else None
+                    if evaluation is not None:
+                        evaluation.cycle.pod = run[place + 1] if place + 1 < len(run) else pod
+                else:
+                    evaluation = None
+                continue
+            placed = self._commit(pod, row, evaluation)
+            if placed is None or not self.batch or self.nominated:
+                evaluation = None
+            elif place + 1 < len(run):
+                evaluation.advance(placed, row, run[place + 1])
+
+    def _evaluate(self, pod: Pod) -> Evaluation:
+        """With pods nominated to nodes, a node must do both with them there and without, as kube-scheduler demands."""
+        ghosts = [
+            each
+            for each in self.nominated
+            if each.key in self.state.pending and each.key != pod.key and each.spec.priority >= pod.spec.priority
+        ]
+        if not ghosts:
+            return Evaluation(self.framework, Cycle(self.state, pod))
+        for ghost in ghosts:
+            self.state.usage.add(ghost, self.state.nodes.index[ghost.nominated or ""], self.state.nodes)
+        crowded = Evaluation(self.framework, Cycle(self.state, pod)).ok
+        for ghost in ghosts:
+            self.state.usage.remove(ghost, self.state.nodes.index[ghost.nominated or ""], self.state.nodes)
+        evaluation = Evaluation(self.framework, Cycle(self.state, pod))
+        evaluation.restrict(crowded)
+        return evaluation
+
+    def _commit(self, pod: Pod, row: int, evaluation: Evaluation) -> Pod | None:
+        cycle = evaluation.cycle
+        why = explain_choice(evaluation, row)
+        node = self.state.nodes.names[row]
+        for plugin in self.framework.reservers:
+            refused = plugin.reserve(cycle, row)
+            if refused is not None:
+                self._unreserve(cycle, row)
+                self.decisions.append(Wait(pod.key, refused, uid=pod.uid, plugins=(plugin.name,)))
+                return None
+        held: Hold | None = None
+        for plugin in self.framework.permits:
+            answer = plugin.permit(cycle, row)
+            if isinstance(answer, Refusal):
+                self._unreserve(cycle, row)
+                self.decisions.append(Wait(pod.key, answer.reason, uid=pod.uid, plugins=(plugin.name,)))
+                return None
+            held = answer or held
+        placed = self.state.assume(pod, node)
+        if held is None:
+            self.decisions.append(Bind(pod.key, node, why, uid=pod.uid))
+        else:
+            self._hold(pod, row, why, cycle, held)
+        return placed
+
+    def _unreserve(self, cycle: Cycle, row: int) -> None:
+        for plugin in reversed(self.framework.reservers):
+            plugin.unreserve(cycle, row)
+
+    def _hold(self, pod: Pod, row: int, why: str, cycle: Cycle, hold: Hold) -> None:
+        group = self.groups.setdefault(hold.group, _Group(hold.needed, hold.seconds))
+        group.held.append((pod, row, why, cycle))
+        if len(group.held) >= group.needed:
+            for each, place, reason, _ in group.held:
+                self.decisions.append(Bind(each.key, self.state.nodes.names[place], reason, uid=each.uid))
+            del self.groups[hold.group]
+
+    def _give_up_on_groups(self) -> None:
+        """Incomplete groups go back as a whole: their places were only held inside this round."""
+        for name, group in self.groups.items():
+            for pod, row, _, cycle in reversed(group.held):
+                self._unreserve(cycle, row)
+                self.state.drop_pod(pod.key)
+                self.state.put_pod(pod)
+            for pod, *_ in group.held:
+                why = f"waits for its group {name}: {len(group.held)} of {group.needed} pods have a place"
+                self.decisions.append(Wait(pod.key, why, uid=pod.uid, group=name, seconds=group.seconds))
+
+    def _fail(self, pod: Pod, evaluation: Evaluation) -> bool:
+        """Nothing fits: preempt if that helps (True: the cluster changed), else wait with the reasons."""
+        for plugin in self.framework.postfilters:
+            answer = plugin.postfilter(evaluation.cycle, evaluation)
+            if isinstance(answer, Preempt):
+                self.decisions.append(answer)
+                for victim in answer.victims:
+                    self.state.drop_pod(victim)
+                self.state.assume(pod, answer.node)
+                return True
+        plugins, why = diagnose(evaluation)
+        self.decisions.append(Wait(pod.key, why, uid=pod.uid, plugins=plugins))
+        return False
+
+
+def _runs(queue: Iterable[Pod]) -> Iterable[Sequence[Pod]]:
+    run: list[Pod] = []
+    for pod in queue:
+        if run and pod.kind != run[0].kind:
+            yield run
+            run = []
+        run.append(pod)
+    if run:
+        yield run
+
+
+def diagnose(evaluation: Evaluation) -> tuple[tuple[str, ...], str]:
+    """Which plugins turned the pod away, and the sentence kube-scheduler would write."""
+    size = len(evaluation.rows)
+    if evaluation.refusal is not None:
+        name, refusal = evaluation.refusal
+        return (name,), f"0/{size} nodes are available: {refusal.reason}."
+    if not size:
+        return (), "no nodes available to schedule pods"
+    counts: dict[str, int] = {}
+    plugins: dict[str, None] = {}
+    for name, rejection in evaluation.rejections():
+        plugins[name] = None
+        counts[rejection.reason] = counts.get(rejection.reason, 0) + int(np.count_nonzero(rejection.mask))
+    reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+    return tuple(plugins), f"0/{size} nodes are available: {reasons}."
+
+
+def explain_choice(evaluation: Evaluation, row: int) -> str:
+    """One line for the record: how many nodes could take the pod, and what spoke for this one."""
+    count = len(evaluation.feasible)
+    if count == 1:
+        return f"the only one of {len(evaluation.rows)} nodes that fits"
+    place = int(np.searchsorted(evaluation.feasible, row))
+    parts = []
+    for term in evaluation.terms:
+        if term.normalized is None or term.raw is None:
+            continue
+        plugin = term.scorer.plugin
+        raw = float(term.raw[row])
+        told = f" ({plugin.describe(evaluation.cycle, row, raw)})" if isinstance(plugin, Describe) else ""
+        parts.append(f"{plugin.name} {term.normalized[place]:.4g} x {term.scorer.weight:g}{told}")
+    total = sum(float(term.share[place]) for term in evaluation.terms if term.share is not None)
+    return f"best of {count} feasible nodes with {total:.4g}: " + ", ".join(parts or ["no term tells them apart"])

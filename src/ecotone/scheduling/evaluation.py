@@ -1,0 +1,262 @@
+"""One pod kind against every node: masks, raw scores, totals, and how they change when a replica is placed.
+
+The first pod of a run pays for whole columns. For the next one of the same kind only what the plugins say a placement
+changes is computed again, mostly a single row, and the sums are taken in the same order, so that a batch decides exactly
+what pod by pod would have decided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ecotone.model.arrays import Floats, Ints, Mask, Rows
+from ecotone.model.draw import draws
+from ecotone.model.objects import Pod
+from ecotone.scheduling.framework import Framework, Scorer
+from ecotone.scheduling.plugin import (
+    Cycle,
+    Incremental,
+    Normalize,
+    PreScore,
+    Refusal,
+    Rejection,
+)
+
+TIE = 1e-9
+
+
+@dataclass(slots=True)
+class Term:
+    """What one scoring plugin says: raw figures over all rows (None: no opinion), and its share of the total."""
+
+    scorer: Scorer
+    raw: Floats | Ints | None = None
+    normalized: Floats | Ints | None = None
+    share: Floats | None = None
+
+
+class Evaluation:
+    def __init__(self, framework: Framework, cycle: Cycle) -> None:
+        self.framework = framework
+        self.cycle = cycle
+        self.rows: Rows = cycle.state.nodes.all_rows
+        self.refusal: tuple[str, Refusal] | None = self._prefilter()
+        self.masks: list[Mask | None] = []
+        self.ok: Mask = np.zeros(len(self.rows), dtype=np.bool_)
+        self.feasible: Rows = self.rows[:0]
+        if self.refusal is None:
+            self._filter()
+        self._terms: list[Term] | None = None
+        self._ties: list[Term] | None = None
+
+    # Filtering
+
+    def _prefilter(self) -> tuple[str, Refusal] | None:
+        for plugin in self.framework.prefilters:
+            refusal = plugin.prefilter(self.cycle)
+            if refusal is not None:
+                return plugin.name, refusal
+        return None
+
+    def _filter(self) -> None:
+        self.masks = [plugin.filter(self.cycle, self.rows) for plugin in self.framework.filters]
+        self._combine()
+
+    def _combine(self) -> None:
+        ok = np.ones(len(self.rows), dtype=np.bool_)
+        for mask in self.masks:
+            if mask is not None:
+                ok = ok & mask
+        self.ok = ok
+        self._set_feasible()
+
+    def _set_feasible(self) -> None:
+        self.feasible = self.rows if self.ok.all() else np.flatnonzero(self.ok)
+        self.cycle.feasible = self.feasible
+
+    def restrict(self, allowed: Mask) -> None:
+        """Keep only these rows (what nominated pods leave free)."""
+        self.ok = self.ok & allowed
+        self._set_feasible()
+
+    def rejections(self, *, first_only: bool = True) -> list[tuple[str, Rejection]]:
+        """Why rows fail, filter by filter; with `first_only` a row counts only for the first filter it fails."""
+        left = np.ones(len(self.rows), dtype=np.bool_)
+        found: list[tuple[str, Rejection]] = []
+        for plugin, mask in zip(self.framework.filters, self.masks, strict=True):
+            if mask is None or mask.all():
+                continue
+            for each in plugin.reject(self.cycle, self.rows):
+                shown = each.mask & left if first_only else each.mask
+                if shown.any():
+                    found.append((plugin.name, Rejection(shown, each.reason, each.final)))
+            left &= mask
+        return found
+
+    # Scoring
+
+    @property
+    def terms(self) -> list[Term]:
+        if self._terms is None:
+            self._terms = self._score(self.framework.scorers)
+        return self._terms
+
+    @property
+    def ties(self) -> list[Term]:
+        if self._ties is None:
+            self._ties = self._score(self.framework.tie_breakers)
+        return self._ties
+
+    def _score(self, scorers: list[Scorer]) -> list[Term]:
+        for scorer in scorers:
+            if isinstance(scorer.plugin, PreScore):
+                scorer.plugin.prescore(self.cycle)
+        terms = [Term(scorer) for scorer in scorers]
+        for term in terms:
+            self._rescore(term)
+        return terms
+
+    def _rescore(self, term: Term) -> None:
+        many = len(self.feasible) * 2 > len(self.rows)
+        rows = self.rows if many else self.feasible
+        raw = term.scorer.plugin.score(self.cycle, rows)
+        if raw is not None and not many:
+            full = np.zeros(len(self.rows), dtype=raw.dtype)
+            full[rows] = raw
+            raw = full
+        term.raw = raw
+        self._normalize(term)
+
+    def _normalize(self, term: Term) -> None:
+        if term.raw is None:
+            term.normalized = term.share = None
+            return
+        raw = term.raw if self.feasible is self.rows else term.raw[self.feasible]
+        plugin = term.scorer.plugin
+        term.normalized = plugin.normalize(self.cycle, raw) if isinstance(plugin, Normalize) else raw
+        term.share = np.multiply(term.normalized, float(term.scorer.weight), dtype=np.float64)
+
+    def total(self, terms: list[Term] | None = None) -> Floats:
+        """Weighted sums over the feasible rows, always added up in the same order."""
+        total = np.zeros(len(self.feasible))
+        for term in self.terms if terms is None else terms:
+            if term.share is not None:
+                total += term.share
+        return total
+
+    def best(self) -> int | None:
+        """The row to take, or None if no node is feasible."""
+        if not len(self.feasible):
+            return None
+        if len(self.feasible) == 1:
+            return int(self.feasible[0])
+        tied = _top(self.total(), np.arange(len(self.feasible)))
+        if len(tied) > 1 and self.framework.tie_breakers:
+            tied = _top(self.total(self.ties)[tied], tied)
+        rows = self.feasible[tied]
+        if len(rows) == 1:
+            return int(rows[0])
+        nodes = self.cycle.state.nodes
+        if self.framework.profile.tie_draw:
+            luck = draws(seed=self.cycle.state.seed, uid=self.cycle.pod.uid, names=nodes.hashes[rows])
+            return int(rows[np.argmax(luck)])
+        return int(rows[np.argmin(nodes.rank[rows])])
+
+    # The next replica
+
+    def advance(self, placed: Pod, row: int, following: Pod) -> None:
+        """`placed` now sits on `row`; make ready for `following`, a pod of the same kind."""
+        self.cycle.pod = following
+        for plugin in self.framework.prefilters:
+            if isinstance(plugin, Incremental):
+                plugin.add_pod(self.cycle, placed, row)
+        self._refilter(row)
+        for terms in (self._terms, self._ties):
+            if terms is not None:
+                self._refresh(terms, row)
+
+    def _refilter(self, row: int) -> None:
+        one = self.rows[row : row + 1]
+        everything = False
+        for place, plugin in enumerate(self.framework.filters):
+            match plugin.placement_changes:
+                case "row":
+                    self._set_row(place, plugin.filter(self.cycle, one), row)
+                case "everything":
+                    self.masks[place] = plugin.filter(self.cycle, self.rows)
+                    everything = True
+        before = self.feasible
+        if everything:
+            self._combine()
+        else:
+            passes = all(mask is None or bool(mask[row]) for mask in self.masks)
+            if passes != bool(self.ok[row]):
+                self.ok[row] = passes
+                self._set_feasible()
+        self._moved = self.feasible is not before and not np.array_equal(self.feasible, before)
+
+    def _set_row(self, place: int, answer: Mask | None, row: int) -> None:
+        mask = self.masks[place]
+        if mask is None:
+            if answer is None:
+                return
+            mask = self.masks[place] = np.ones(len(self.rows), dtype=np.bool_)
+        elif not mask.flags.writeable or mask.base is not None:
+            mask = self.masks[place] = mask.copy()
+        mask[row] = True if answer is None else answer[0]
+
+    def _refresh(self, terms: list[Term], row: int) -> None:
+        if self._moved:
+            for term in terms:
+                if isinstance(term.scorer.plugin, PreScore):
+                    term.scorer.plugin.prescore(self.cycle)
+        one = self.rows[row : row + 1]
+        for term in terms:
+            match term.scorer.plugin.placement_changes:
+                case "everything":
+                    if isinstance(term.scorer.plugin, PreScore) and not self._moved:
+                        term.scorer.plugin.prescore(self.cycle)
+                    self._rescore(term)
+                    continue
+                case "row":
+                    self._rescore_row(term, one, row)
+                    continue
+            if self._moved:
+                self._normalize(term)
+
+    def _rescore_row(self, term: Term, one: Rows, row: int) -> None:
+        raw = term.scorer.plugin.score(self.cycle, one)
+        if raw is None or term.raw is None:
+            return
+        if not term.raw.flags.writeable or term.raw.base is not None:
+            term.raw = term.raw.copy()
+        unchanged = term.raw[row] == raw[0]
+        term.raw[row] = raw[0]
+        if self._moved or (not unchanged and isinstance(term.scorer.plugin, Normalize)):
+            self._normalize(term)
+        elif not unchanged and term.share is not None:
+            place = row if self.feasible is self.rows else int(np.searchsorted(self.feasible, row))
+            if place < len(self.feasible) and self.feasible[place] == row:
+                if term.normalized is not term.raw and term.normalized is not None:
+                    term.normalized[place] = raw[0]
+                term.share[place] = raw[0] * float(term.scorer.weight)
+
+    _moved: bool = False
+
+
+def _top(values: Floats, among: Rows) -> Rows:
+    """Which of `among` share the highest value, up to a relative difference of 1e-9."""
+    best = float(values.max())
+    return among[values >= best - TIE * abs(best)]
+
+
+def run_filters_on(framework: Framework, cycle: Cycle, rows: Rows) -> Mask:
+    """All filters on a few rows, with whatever the plugins' notebooks say now (preemption asks this way)."""
+    ok = np.ones(len(rows), dtype=np.bool_)
+    for plugin in framework.filters:
+        mask = plugin.filter(cycle, rows)
+        if mask is not None:
+            ok &= mask
+    return ok

@@ -1,0 +1,35 @@
+"""Two ways to bring raw scores to 0..100.
+
+`min_max` is Ecotone's and the papers' rule: over the feasible nodes, all equal gives 50. `kubernetes` is what the default
+plugins do: integers, scaled by the maximum, optionally turned around.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ecotone.model.arrays import Floats, Ints
+from ecotone.scheduling.plugin import Scores
+
+MAX = 100
+NEUTRAL = 50.0
+
+
+def min_max(raw: Scores) -> Floats:
+    values = np.asarray(raw, dtype=np.float64)
+    if not len(values):
+        return values
+    low, high = float(values.min()), float(values.max())
+    if high - low <= 1e-9 * max(abs(low), abs(high)):
+        return np.full(len(values), NEUTRAL)
+    return (values - low) * (MAX / (high - low))
+
+
+def kubernetes(raw: Scores, *, reverse: bool = False) -> Ints:
+    """score * 100 / max in whole numbers; all zero stays zero (or becomes 100 when reversed)."""
+    values = np.asarray(raw, dtype=np.int64)
+    top = int(values.max(initial=0))
+    if top == 0:
+        return np.full(len(values), MAX, dtype=np.int64) if reverse else values
+    scaled = values * MAX // top
+    return MAX - scaled if reverse else scaled
