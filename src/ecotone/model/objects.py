@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 from ecotone.model.selectors import (
     EVERYTHING,
@@ -21,7 +20,6 @@ from ecotone.model.selectors import (
     Toleration,
 )
 
-EMPTY: Mapping[str, str] = MappingProxyType({})
 USERS = "users@"
 
 
@@ -45,21 +43,21 @@ class Coordinates:
 @dataclass(frozen=True, slots=True)
 class Node:
     name: str
-    allocatable: Mapping[str, int]
-    labels: Mapping[str, str] = field(default=EMPTY, hash=False)
+    allocatable: Mapping[str, int] = field(hash=False)
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
     ready: bool = True
     tier: str | None = None
     price_per_hour: float = 0.0
-    images: Mapping[str, int] = field(default=MappingProxyType({}), hash=False)
+    images: Mapping[str, int] = field(default_factory=dict, hash=False)
     available_cpu: float | None = None
     available_memory: float | None = None
     latencies: Mapping[str, float] | None = field(default=None, hash=False)
     measured_at: float | None = None
     coordinates: Coordinates | None = None
     declared_features: frozenset[str] = frozenset()
-    attachable: Mapping[str, int] = field(default=MappingProxyType({}), hash=False)
+    attachable: Mapping[str, int] = field(default_factory=dict, hash=False)
     bandwidths: Mapping[str, float] | None = field(default=None, hash=False)
     losses: Mapping[str, float] | None = field(default=None, hash=False)
 
@@ -200,8 +198,8 @@ class Workload:
     memory_usage: Measured | None = None
     traffic: Mapping[str, float] | None = field(default=None, hash=False)
     affinity: Mapping[str, float] | None = field(default=None, hash=False)
-    synchronous: Mapping[str, bool] = field(default=MappingProxyType({}), hash=False)
-    deadlines: Mapping[str, float] = field(default=MappingProxyType({}), hash=False)
+    synchronous: Mapping[str, bool] = field(default_factory=dict, hash=False)
+    deadlines: Mapping[str, float] = field(default_factory=dict, hash=False)
     measured_at: float | None = None
     external: bool = False
 

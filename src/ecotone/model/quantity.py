@@ -48,7 +48,7 @@ def parse(text: str | int | float) -> Fraction:
     if suffix in _DECIMAL:
         return number * _power_of_ten(_DECIMAL[suffix])
     if suffix in _BINARY:
-        return number * 2 ** _BINARY[suffix]
+        return number * (1 << _BINARY[suffix])
     raise InputError(f"quantity {text!r} has the unknown suffix {suffix!r}", hint="known: " + " ".join(SUFFIXES))
 
 
