@@ -7,7 +7,7 @@ are taken in QueueSort order; a maximal run of consecutive pods of one kind is p
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -82,25 +82,26 @@ class _Round:
         return Decisions(tuple(self.decisions), self.framework.remember())
 
     def _place(self, run: Sequence[Pod]) -> None:
+        """Pods of one kind, one after the other; what one placement leaves unchanged is not computed again."""
         evaluation: Evaluation | None = None
         for place, pod in enumerate(run):
             if evaluation is None:
                 evaluation = self._evaluate(pod)
             row = evaluation.best() if evaluation.refusal is None else None
-            if row is None:
-                again = self._fail(pod, evaluation)
-                if not again:
-                    evaluation = evaluation if self.batch else None
-                    if evaluation is not None:
-                        evaluation.cycle.pod = run[place + 1] if place + 1 < len(run) else pod
-                else:
+            alone = not self.batch or bool(self.nominated)
+            if row is not None:
+                placed = self._commit(pod, row, evaluation)
+                if placed is None or alone or place + 1 == len(run):
                     evaluation = None
-                continue
-            placed = self._commit(pod, row, evaluation)
-            if placed is None or not self.batch or self.nominated:
+                else:
+                    evaluation.advance(placed, row, run[place + 1])
+            elif self._fail(pod, evaluation) or alone:
                 evaluation = None
-            elif place + 1 < len(run):
-                evaluation.advance(placed, row, run[place + 1])
+            else:
+                same = self.decisions[-1]
+                assert isinstance(same, Wait)
+                self.decisions += [replace(same, pod=each.key, uid=each.uid) for each in run[place + 1 :]]
+                return
 
     def _evaluate(self, pod: Pod) -> Evaluation:
         """With pods nominated to nodes, a node must do both with them there and without, as kube-scheduler demands."""
