@@ -21,6 +21,7 @@ from ecotone.scheduling.framework import Framework
 from ecotone.scheduling.plugin import Cycle, Describe, Hold, Refusal
 from ecotone.scheduling.policies import Policy, resolve
 from ecotone.scheduling.profile import Profile
+from ecotone.scheduling.reservations import Reservations
 
 
 def decide(snapshot: Snapshot, policy: Policy, *, pods: Sequence[Pod] | None = None, batch: bool = True) -> Decisions:
@@ -64,6 +65,7 @@ class _Round:
         self.batch = batch and framework.batches
         self.decisions: list[Decision] = []
         self.groups: dict[str, _Group] = {}
+        self.reservations = Reservations(state)
         self.nominated = [pod for pod in state.pending.values() if pod.nominated in state.nodes.index]
 
     def run(self, waiting: Sequence[Pod]) -> Decisions:
@@ -85,6 +87,9 @@ class _Round:
         """Pods of one kind, one after the other; what one placement leaves unchanged is not computed again."""
         evaluation: Evaluation | None = None
         for place, pod in enumerate(run):
+            if self.reservations and self._takes_reserved_place(pod):
+                evaluation = None
+                continue
             if evaluation is None:
                 evaluation = self._evaluate(pod)
             row = evaluation.best() if evaluation.refusal is None else None
@@ -102,6 +107,17 @@ class _Round:
                 assert isinstance(same, Wait)
                 self.decisions += [replace(same, pod=each.key, uid=each.uid) for each in run[place + 1 :]]
                 return
+
+    def _takes_reserved_place(self, pod: Pod) -> bool:
+        """A replacement goes where the move meant it to go, if it still fits there."""
+        kept = self.reservations.claim(pod)
+        if kept is None:
+            return False
+        evaluation = self._evaluate(pod)
+        row = self.state.nodes.index[kept.node]
+        if evaluation.refusal is not None or not evaluation.ok[row]:
+            return False
+        return self._commit(pod, row, evaluation, why=f"takes the place reserved for it by {kept.name}") is not None
 
     def _evaluate(self, pod: Pod) -> Evaluation:
         """With pods nominated to nodes, a node must do both with them there and without, as kube-scheduler demands."""
@@ -121,9 +137,9 @@ class _Round:
         evaluation.restrict(crowded)
         return evaluation
 
-    def _commit(self, pod: Pod, row: int, evaluation: Evaluation) -> Pod | None:
+    def _commit(self, pod: Pod, row: int, evaluation: Evaluation, *, why: str | None = None) -> Pod | None:
         cycle = evaluation.cycle
-        why = explain_choice(evaluation, row)
+        why = why or explain_choice(evaluation, row)
         node = self.state.nodes.names[row]
         for plugin in self.framework.reservers:
             refused = plugin.reserve(cycle, row)

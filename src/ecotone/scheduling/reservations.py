@@ -1,0 +1,46 @@
+"""Capacity held for the replacement of an evicted pod.
+
+Between an eviction and the replacement's binding somebody else could take the place the move was made for, and the whole
+disruption would have been for nothing. A reservation counts as used for everybody but the first waiting pod of its
+workload and template, and that pod goes there if it still can.
+"""
+
+from __future__ import annotations
+
+from ecotone.model.objects import Pod, Reservation
+from ecotone.model.state import ClusterState
+
+
+class Reservations:
+    """The reservations in force during one round, held on the working copy of the cluster."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._held: list[Reservation] = []
+        for each in state.reservations:
+            if each.expires > state.now and each.node in state.nodes.index:
+                self._count(each, +1)
+                self._held.append(each)
+
+    def __bool__(self) -> bool:
+        return bool(self._held)
+
+    def claim(self, pod: Pod) -> Reservation | None:
+        """Hands the pod what was kept for it: from now on the capacity is free, for it to take."""
+        for each in self._held:
+            if each.workload == pod.kind.workload and each.template_hash in ("", pod.template_hash):
+                self._held.remove(each)
+                self._count(each, -1)
+                return each
+        return None
+
+    def _count(self, reservation: Reservation, sign: int) -> None:
+        row = self._state.nodes.index[reservation.node]
+        usage = self._state.usage
+        for resource, amount in reservation.requests:
+            column = self._state.nodes.column(resource)
+            if column is not None:
+                usage.requested[row, column] += sign * amount
+            if resource in ("cpu", "memory"):
+                usage.nonzero[row, 0 if resource == "cpu" else 1] += sign * amount
+        usage.pod_count[row] += sign
