@@ -14,6 +14,7 @@ from ecotone.sim.randomness import Exponentials
 from ecotone.sim.scenario.schema import Application, Call
 
 MOST_STEPS = 20_000
+DEEPEST = 64
 
 
 class Channel:
@@ -94,7 +95,7 @@ class Planner:
         if key not in self._plans:
             steps: list[Step] = []
             constant: list[bool] = []
-            root = self._step(service, endpoint, None, None, steps, constant)
+            root = self._step(service, endpoint, None, None, steps, constant, 0)
             self._plans[key] = Plan(root, steps, constant)
         return self._plans[key]
 
@@ -106,7 +107,10 @@ class Planner:
         call: Call | None,
         steps: list[Step],
         constant: list[bool],
+        depth: int,
     ) -> Step:
+        if depth > DEEPEST:
+            raise InputError(f"calls are nested more than {DEEPEST} deep at {service}.{endpoint}", hint="shorten the chain")
         if len(steps) >= MOST_STEPS:
             raise InputError(f"one request to {service} makes more than {MOST_STEPS} calls", hint="lower `count`")
         found = self._application.endpoint(service, endpoint)
@@ -121,7 +125,7 @@ class Planner:
         step.stages = tuple(
             tuple(
                 tuple(
-                    self._step(inner.service, inner.endpoint, service, inner, steps, constant)
+                    self._step(inner.service, inner.endpoint, service, inner, steps, constant, depth + 1)
                     for _ in range(inner.count)
                 )
                 for inner in stage

@@ -1,0 +1,199 @@
+"""From the simulated cluster to the `Snapshot` that policies read.
+
+The same objects as from manifests or watch streams: nodes with the figures the monitors wrote on them, workloads with
+usage, traffic and static affinity, pods with requests. The simulator's truth (queues, stations, links) stays behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ecotone.model import ClusterState, Node, Pod, PodKind, PodSpec, Snapshot, Workload, WorkloadKey
+from ecotone.model.objects import DisruptionBudget, Measured, Reservation, ServiceSelector
+from ecotone.model.selectors import LabelSelector, NodeAffinity, NodeTerm, Requirement, Taint
+from ecotone.sim.cluster import SimNode, SimPod, SimService
+from ecotone.sim.monitoring import Monitoring
+from ecotone.sim.scenario.schema import Application, Call, Service
+
+NAMESPACE = "default"
+# Priorities of channels by protocol, as the TOSCA profile gives them.
+PRIORITIES = {"HTTP": 100.0, "gRPC": 90.0, "TCP": 85.0, "HTTPServerPush": 40.0, "AMQP": 30.0, "MQTT": 20.0}
+ASYNCHRONOUS = 20.0
+
+
+class Observer:
+    """Builds snapshots; what does not change during a run is built once."""
+
+    def __init__(
+        self,
+        application: Application,
+        nodes: list[SimNode],
+        services: list[SimService],
+        monitoring: Monitoring,
+        *,
+        seed: int,
+    ) -> None:
+        self._nodes = nodes
+        self._services = services
+        self._monitoring = monitoring
+        self._seed = seed
+        self._group = application.name
+        self._kinds = [pod_kind(service.spec, application.name) for service in services]
+        self._affinity = static_affinity(application)
+        self._synchronous = synchronous_channels(application)
+        self._selectors = tuple(
+            ServiceSelector(NAMESPACE, service.name, LabelSelector.of_labels({"app": service.name})) for service in services
+        )
+        self.memory: Mapping[str, object] = {}
+        self.last_moves: dict[WorkloadKey, float] = {}
+        self.reservations: list[Reservation] = []
+
+    def snapshot(self, now: float, pending: list[SimPod]) -> Snapshot:
+        state = ClusterState(now=now, seed=self._seed)
+        state.set_nodes([self._node(node) for node in self._nodes])
+        for service in self._services:
+            state.put_workload(self._workload(service))
+        for node in self._nodes:
+            for pod in node.pods:
+                state.put_pod(self._pod(pod))
+        for pod in pending:
+            state.put_pod(self._pod(pod))
+        state.services = self._selectors
+        state.budgets = tuple(budget for service in self._services if (budget := self._budget(service)) is not None)
+        self.reservations = [each for each in self.reservations if each.expires > now]
+        state.reservations = tuple(self.reservations)
+        state.last_moves = dict(self.last_moves)
+        state.memory = dict(self.memory)
+        return state.freeze()
+
+    def _node(self, node: SimNode) -> Node:
+        spec, figures = node.spec, self._monitoring.nodes[node.index]
+        labels = {"kubernetes.io/hostname": spec.name, **spec.labels}
+        if spec.tier is not None:
+            labels.setdefault("ecotone.dev/tier", spec.tier)
+        taints = spec.taints if node.up else (*spec.taints, Taint("node.kubernetes.io/unreachable", "", "NoSchedule"))
+        return Node(
+            name=spec.name,
+            allocatable={"cpu": spec.cpu, "memory": spec.memory, "pods": spec.pods},
+            labels=labels,
+            taints=taints,
+            unschedulable=node.cordoned,
+            ready=node.up,
+            tier=labels.get("ecotone.dev/tier"),
+            price_per_hour=spec.price,
+            available_cpu=figures.available_cpu,
+            available_memory=figures.available_memory,
+            latencies=figures.latencies or None,
+            bandwidths=figures.bandwidths or None,
+            losses=figures.losses or None,
+            measured_at=figures.measured_at,
+        )
+
+    def _workload(self, service: SimService) -> Workload:
+        figures = self._monitoring.workloads[service.index]
+        at = figures.measured_at
+        return Workload(
+            key=WorkloadKey(NAMESPACE, service.name),
+            replicas=service.desired,
+            selector=LabelSelector.of_labels({"app": service.name}),
+            app_group=self._group,
+            index=service.spec.index,
+            cpu_usage=None if figures.cpu_usage is None else Measured(figures.cpu_usage, at),
+            memory_usage=None if figures.memory_usage is None else Measured(figures.memory_usage, at),
+            traffic=figures.traffic,
+            affinity=self._affinity.get(service.name),
+            synchronous=self._synchronous.get(service.name, {}),
+            measured_at=at,
+            external=service.external,
+        )
+
+    def _pod(self, pod: SimPod) -> Pod:
+        return Pod(
+            name=pod.name,
+            uid=pod.uid,
+            kind=self._kinds[pod.service.index],
+            node=None if pod.node is None else pod.node.name,
+            phase="Pending" if pod.ready_at is None else "Running",
+            created=pod.created,
+            bound_at=pod.bound_at,
+            ready=pod.ready,
+            deleting=pod.terminating,
+            owner=f"ReplicaSet/{pod.service.name}",
+            deletion_cost=pod.deletion_cost,
+        )
+
+    def _budget(self, service: SimService) -> DisruptionBudget | None:
+        budget = service.spec.budget
+        if budget is None:
+            return None
+        healthy = len(service.ready)
+        needed = service.desired - budget.max_unavailable if budget.max_unavailable is not None else budget.min_available or 0
+        selector = LabelSelector.of_labels({"app": service.name})
+        return DisruptionBudget(NAMESPACE, service.name, selector, allowed=max(0, healthy - needed))
+
+
+def pod_kind(service: Service, group: str) -> PodKind:
+    labels = {"app": service.name, "app-group": group}
+    if service.index is not None:
+        labels["ecotone.dev/index"] = str(service.index)
+    if service.role is not None:
+        labels["ecotone.dev/role"] = service.role
+    return PodKind(
+        namespace=NAMESPACE,
+        workload=WorkloadKey(NAMESPACE, service.name),
+        labels=tuple(sorted(labels.items())),
+        spec=_pod_spec(service),
+        app_group=group,
+        index=service.index,
+        role=service.role,
+        max_latency_ms=None if service.max_latency is None else 1000.0 * service.max_latency,
+    )
+
+
+def _pod_spec(service: Service) -> PodSpec:
+    requests = {"cpu": service.cpu_request, "memory": service.memory_request}
+    required = None
+    if service.pinned is not None:
+        required = (NodeTerm(fields=(Requirement("metadata.name", "In", (service.pinned,)),)),)
+    preferred: tuple[NodeTerm, ...] = ()
+    if service.prefer_tier is not None:
+        wish = Requirement("ecotone.dev/tier", "In", (service.prefer_tier,))
+        preferred = (NodeTerm(expressions=(wish,), weight=service.prefer_weight),)
+    return PodSpec(
+        requests=tuple((name, amount) for name, amount in requests.items() if amount is not None),
+        nonzero=(service.cpu_request or 100, service.memory_request or 200 * 1024 * 1024),
+        scheduler_name="ecotone",
+        node_affinity=NodeAffinity(required=required, preferred=preferred),
+        grace_seconds=service.grace,
+    )
+
+
+def static_affinity(application: Application) -> dict[str, dict[str, float]]:
+    """What a TOSCA template of this application would say: per caller and callee, the sum over their channels' priorities."""
+    channels: dict[tuple[str, str, str], float] = {}
+    for caller, call in _calls(application):
+        priority = PRIORITIES.get(call.protocol, ASYNCHRONOUS)
+        if call.detached and call.protocol in ("HTTP", "gRPC", "TCP"):
+            priority = ASYNCHRONOUS
+        channels[(caller, call.service, f"{call.protocol}{call.detached}")] = priority
+    affinity: dict[str, dict[str, float]] = {}
+    for (caller, callee, _), priority in channels.items():
+        peers = affinity.setdefault(caller, {})
+        peers[callee] = peers.get(callee, 0.0) + priority
+    return affinity
+
+
+def synchronous_channels(application: Application) -> dict[str, dict[str, bool]]:
+    found: dict[str, dict[str, bool]] = {}
+    for caller, call in _calls(application):
+        peers = found.setdefault(caller, {})
+        peers[call.service] = peers.get(call.service, False) or not call.detached
+    return found
+
+
+def _calls(application: Application) -> Iterator[tuple[str, Call]]:
+    for service in application.services:
+        for endpoint in service.endpoints.values():
+            for stage in endpoint.stages:
+                for call in stage:
+                    yield service.name, call

@@ -1,0 +1,144 @@
+"""What is measured: response times, failures, where pods were.
+
+Response times are kept exactly up to about a million; beyond that they are folded into bins one ten-thousandth wide, so
+that a simulated day takes no more memory than an hour.
+"""
+
+from __future__ import annotations
+
+from array import array
+from math import exp, log
+
+import numpy as np
+
+FAILURE_SECONDS = 60.0
+SERIES_SECONDS = 15.0
+_EXACT = 1 << 20
+_BIN = 1e-4
+
+
+class Samples:
+    """A set of durations with its mean and quantiles."""
+
+    __slots__ = ("_bins", "_exact", "_values", "count", "total")
+
+    def __init__(self, exact: int = _EXACT) -> None:
+        self._values = array("d")
+        self._bins: dict[int, int] = {}
+        self._exact = exact
+        self.count = 0
+        self.total = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.count += 1
+        self.total += seconds
+        self._values.append(seconds)
+        if len(self._values) >= self._exact:
+            self._fold()
+
+    def _fold(self) -> None:
+        bins = self._bins
+        codes = np.floor(np.log(np.maximum(np.frombuffer(self._values), 1e-12)) / _BIN).astype(np.int64)
+        for code, number in zip(*np.unique(codes, return_counts=True), strict=True):
+            bins[int(code)] = bins.get(int(code), 0) + int(number)
+        self._values = array("d")
+
+    @property
+    def mean(self) -> float | None:
+        return self.total / self.count if self.count else None
+
+    def quantile(self, share: float, *, failures: int = 0) -> float | None:
+        """The quantile of the values, with so many failures counted as a minute each."""
+        total = self.count + failures
+        if total == 0:
+            return None
+        if not self._bins:
+            values = np.concatenate((np.frombuffer(self._values), np.full(failures, FAILURE_SECONDS)))
+            return float(np.quantile(values, share))
+        counts = dict(self._bins)
+        rest = [*self._values, *([FAILURE_SECONDS] * failures)]
+        for value in rest:
+            code = int(np.floor(log(max(value, 1e-12)) / _BIN))
+            counts[code] = counts.get(code, 0) + 1
+        place, seen = share * (total - 1), 0
+        for code in sorted(counts):
+            seen += counts[code]
+            if seen > place:
+                return exp((code + 0.5) * _BIN)
+        return None
+
+
+class Interval:
+    """The figures of one stretch of load."""
+
+    __slots__ = ("failed", "network", "samples", "sent", "work")
+
+    def __init__(self) -> None:
+        self.samples = Samples()
+        self.sent = 0
+        self.failed = 0
+        self.network = 0.0
+        self.work = 0.0
+
+
+class Recorder:
+    """Collects what counts: requests sent at or after the warm-up."""
+
+    def __init__(self, *, warmup: float, intervals: int) -> None:
+        self._warmup = warmup
+        self.intervals = [Interval() for _ in range(intervals)]
+        self.samples = Samples()
+        self.sent = 0
+        self.failed = 0
+        self.outstanding = 0
+        self.outstanding_uncounted = 0
+        self.series: list[tuple[float, float | None]] = []
+        self._windows: dict[int, array[float]] = {}
+        self._flushed = 0
+
+    def begin(self, sent: float, tag: int) -> None:
+        if sent >= self._warmup:
+            self.outstanding += 1
+            self.sent += 1
+            self.intervals[tag].sent += 1
+        else:
+            self.outstanding_uncounted += 1
+
+    def end(self, *, sent: float, now: float, success: bool, tag: int, network: float, work: float) -> None:
+        if sent < self._warmup:
+            self.outstanding_uncounted -= 1
+            return
+        self.outstanding -= 1
+        interval = self.intervals[tag]
+        if not success:
+            self.failed += 1
+            interval.failed += 1
+            return
+        seconds = now - sent
+        self.samples.add(seconds)
+        interval.samples.add(seconds)
+        interval.network += network
+        interval.work += work
+        window = int(sent // SERIES_SECONDS)
+        values = self._windows.get(window)
+        if values is None:
+            if window < self._flushed:
+                return
+            values = self._windows[window] = array("d")
+        values.append(seconds)
+
+    def flush(self, before: float) -> None:
+        """Turn the windows that ended before this time into points of the series."""
+        last = int(before // SERIES_SECONDS)
+        for window in sorted(each for each in self._windows if each < last):
+            values = np.frombuffer(self._windows.pop(window))
+            self.series.append((window * SERIES_SECONDS, float(np.quantile(values, 0.95))))
+        self._flushed = max(self._flushed, last)
+
+    def close(self) -> None:
+        """Whatever is still unanswered has failed."""
+        self.failed += self.outstanding
+        for interval in self.intervals:
+            interval.failed += interval.sent - interval.failed - interval.samples.count
+        self.outstanding = 0
+        self.flush(float("1e18"))

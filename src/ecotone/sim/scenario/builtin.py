@@ -1,0 +1,38 @@
+"""The scenarios that ship, and finding a scenario by name or by file."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from ecotone.model.errors import InputError, did_you_mean
+from ecotone.sim.scenario.reader import read_scenario
+from ecotone.sim.scenario.schema import Scenario
+
+_LARGEST = 8 * 1024 * 1024
+
+
+def builtin_scenarios() -> dict[str, str]:
+    """Name -> text of the scenario file."""
+    folder = resources.files("ecotone.sim") / "scenarios"
+    return {
+        entry.name.removesuffix(".yaml"): entry.read_text(encoding="utf-8")
+        for entry in sorted(folder.iterdir(), key=lambda each: each.name)
+        if entry.name.endswith(".yaml")
+    }
+
+
+def load_scenario(name: str) -> Scenario:
+    """A built-in scenario by name, or the scenario in a file."""
+    known = builtin_scenarios()
+    if name in known:
+        return read_scenario(known[name], file=f"{name}.yaml")
+    path = Path(name)
+    if not path.exists():
+        raise InputError(f"there is no scenario {name!r} and no such file", hint=did_you_mean(name, known) or "see `ecotone scenarios`")
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror}") from None
+    return read_scenario(content, file=name)

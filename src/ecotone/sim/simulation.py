@@ -1,0 +1,340 @@
+"""One run: a scenario, a policy and a seed become figures.
+
+This module only wires: nodes and their stations, the network, services and their pods, users, monitors, and the loops
+that ask the policy. At equal times the world changes first, then replica counts, then pods are placed until nothing more
+can be, then the control loops look, then requests move, and samples are taken last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ecotone.model import Bind, Evict, Preempt, WorkloadKey
+from ecotone.model.objects import Reservation
+from ecotone.sim.autoscaler import PERIOD, Autoscaler
+from ecotone.sim.cluster import SimNode, SimPod, SimService
+from ecotone.sim.flow import Flow, Request
+from ecotone.sim.kernel import CONTROL, EVENTS, SAMPLES, SCHEDULING, TRACES, Kernel
+from ecotone.sim.lifecycle import Lifecycle
+from ecotone.sim.monitoring import Monitoring
+from ecotone.sim.network import Network
+from ecotone.sim.observation import NAMESPACE, Observer
+from ecotone.sim.orchestration import Orchestrator
+from ecotone.sim.plan import Planner
+from ecotone.sim.randomness import derive, stream
+from ecotone.sim.recorder import SERIES_SECONDS, Recorder
+from ecotone.sim.scenario.schema import LinkChange, NodeChange, Scenario
+from ecotone.sim.users import Entrance, OpenLoop, User
+
+DRAIN = 60.0
+RESERVED_FOR = 60.0
+_ROUNDS = 1000  # of scheduling at one instant: a policy that preempts for ever is a bug, not a reason to hang
+
+Placement = dict[str, dict[str, int]]
+
+
+@dataclass(slots=True)
+class Move:
+    """A pod the policy moved: when, what, from where, and why."""
+
+    at: float
+    pod: str
+    service: str
+    origin: str
+    target: str
+    why: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Everything measured in one run."""
+
+    recorder: Recorder
+    placement: list[tuple[float, Placement]] = field(default_factory=list)
+    utilisation: dict[str, float] = field(default_factory=dict)
+    evictions: int = 0
+    preemptions: int = 0
+    lost_to_evictions: int = 0
+    moves: list[Move] = field(default_factory=list)
+    unplaced: list[str] = field(default_factory=list)
+    edge_latency_ms: float | None = None
+
+
+class Simulation:
+    """Build once, `run()` once."""
+
+    def __init__(self, scenario: Scenario, orchestrator: Orchestrator, *, seed: int, monitoring: bool = True) -> None:
+        self.scenario = scenario
+        self._orchestrator = orchestrator
+        self.kernel = kernel = Kernel()
+        self.nodes = [SimNode(kernel, index, spec) for index, spec in enumerate(scenario.nodes)]
+        self._node_index = {node.name: node.index for node in self.nodes}
+        self.services = [SimService(index, spec) for index, spec in enumerate(scenario.application.services)]
+        self._by_name = {service.name: service for service in self.services}
+        self.network = self._make_network(seed)
+        self._scheduling_wanted = False
+        self.lifecycle = Lifecycle(kernel, self.nodes, self.services, wanted=self._want_scheduling)
+        self.flow = Flow(
+            kernel, self.network, self.services, balance=stream(seed, "balance"), drained=self.lifecycle.drained
+        )
+        self.lifecycle.flow = self.flow
+        self.planner = Planner(scenario.application)
+        self.recorder = Recorder(warmup=scenario.warmup, intervals=max(1, len(scenario.load)))
+        self.outcome = Outcome(self.recorder)
+        entrances = self._make_load(seed)
+        loops_end = scenario.duration if monitoring else -1.0
+        self.monitoring = Monitoring(
+            kernel, self.network, self.nodes, self.services, list(self.planner.channels.values()), entrances,
+            scenario.control, until=loops_end,
+        )  # fmt: skip
+        self.observer = Observer(
+            scenario.application, self.nodes, self.services, self.monitoring, seed=derive(seed, "policy") >> 1
+        )
+        self._create_pods(seed)
+        self._schedule_world(loops_end)
+        self._used_at_warmup = [0.0] * len(self.nodes)
+        self._qos_sums = [0.0, 0]
+
+    def run(self) -> Outcome:
+        kernel, scenario = self.kernel, self.scenario
+        kernel.run(scenario.duration)
+        self._measure_utilisation()
+        end = scenario.duration + DRAIN
+        while self.recorder.outstanding and kernel.now < end:
+            kernel.run(min(end, kernel.now + 1.0))
+        self.recorder.close()
+        outcome = self.outcome
+        outcome.lost_to_evictions = self.lifecycle.lost_to_evictions
+        outcome.unplaced = [pod.name for pod in self.lifecycle.pending]
+        total, count = self._qos_sums
+        outcome.edge_latency_ms = total / count if count else None
+        return outcome
+
+    # Building
+
+    def _make_network(self, seed: int) -> Network:
+        spec, index = self.scenario.network, self._node_index
+        return Network(
+            self.kernel,
+            nodes=len(self.nodes),
+            default=spec.default,
+            links={(index[a], index[b]): link for (a, b), link in spec.links},
+            shortest_path=spec.shortest_path,
+            draws=stream(seed, "network"),
+        )
+
+    def _make_load(self, seed: int) -> list[tuple[str, Entrance]]:
+        entrances: list[tuple[str, Entrance]] = []
+        for tag, load in enumerate(self.scenario.load):
+            plan = self.planner.plan(load.service, load.endpoint)
+            entrance = Entrance(
+                self.kernel, self.flow, plan, load, tag=tag, nodes=len(self.nodes),
+                record=self._answered, sent=self._sent, down=self._is_down,
+            )  # fmt: skip
+            entrances.append((load.service, entrance))
+            sources = [self._node_index[name] for name in load.sources]
+            end = min(load.at + load.length, self.scenario.duration)
+            if load.users:
+                for user in range(load.users):
+                    User(self.kernel, entrance, load, sources[user % len(sources)], end=end, seed=seed, key=(tag, user))
+            else:
+                OpenLoop(self.kernel, entrance, load, sources, end=end, seed=seed, tag=tag)
+        return entrances
+
+    def _create_pods(self, seed: int) -> None:
+        order = list(self.services)
+        stream(seed, "creation order").shuffle(order)
+        for service in order:
+            trace = self.scenario.application.traces.get(service.name)
+            if trace and trace[0][0] == 0.0:
+                service.desired = trace[0][1]
+        self.lifecycle.create_initial(order)
+
+    def _schedule_world(self, loops_end: float) -> None:
+        kernel, scenario = self.kernel, self.scenario
+        for change in scenario.link_changes:
+            kernel.at(change.at, self._change_link, change, EVENTS)
+        for state in scenario.node_changes:
+            kernel.at(state.at, self._change_node, state, EVENTS)
+        for name, points in scenario.application.traces.items():
+            for at, replicas in points:
+                kernel.at(at, self._follow_trace, (self._by_name[name], replicas), TRACES)
+        for name, settings in scenario.application.autoscale.items():
+            service = self._by_name[name]
+            scaler = Autoscaler(settings, request=float(service.spec.cpu_request or 0))
+            self._autoscale(service, scaler, loops_end)
+        period = scenario.control.deschedule
+        kernel.every(period, self._deschedule, first=period, until=loops_end, priority=CONTROL)
+        kernel.every(SERIES_SECONDS, self._sample, first=0.0, until=scenario.duration, priority=SAMPLES)
+        kernel.at(scenario.warmup, self._note_warmup, None, EVENTS)
+
+    # Requests
+
+    def _sent(self, request: Request) -> None:
+        self.recorder.begin(request.sent, request.tag)
+
+    def _answered(self, request: Request, success: bool) -> None:
+        self.recorder.end(
+            sent=request.sent, now=self.kernel.now, success=success, tag=request.tag,
+            network=request.network, work=request.work,
+        )  # fmt: skip
+
+    def _is_down(self, node: int) -> bool:
+        return not self.nodes[node].up
+
+    # Events, traces, autoscaling
+
+    def _change_link(self, change: LinkChange) -> None:
+        a, b = change.between
+        self.network.change(self._node_index[a], self._node_index[b], **dict(change.qualities))
+
+    def _change_node(self, change: NodeChange) -> None:
+        node = self.nodes[self._node_index[change.node]]
+        match change.state:
+            case "down":
+                if node.up:
+                    self.lifecycle.node_down(node)
+            case "up":
+                if not node.up:
+                    self.lifecycle.node_up(node)
+            case "cordoned" | "uncordoned":
+                self.lifecycle.cordon(node, change.state == "cordoned")
+
+    def _follow_trace(self, step: tuple[SimService, int]) -> None:
+        service, replicas = step
+        self.lifecycle.scale(service, replicas)
+
+    def _autoscale(self, service: SimService, scaler: Autoscaler, until: float) -> None:
+        def look(_: None) -> None:
+            wanted = scaler.replicas(
+                self.kernel.now,
+                current=service.desired,
+                usage=self.monitoring.recent_usage(service),
+                ready=len(service.ready),
+            )
+            if wanted != service.desired:
+                self.lifecycle.scale(service, wanted)
+
+        self.kernel.every(PERIOD, look, first=PERIOD, until=until, priority=CONTROL)
+
+    # Decisions
+
+    def _want_scheduling(self) -> None:
+        if not self._scheduling_wanted:
+            self._scheduling_wanted = True
+            self.kernel.at(self.kernel.now, self._schedule, None, SCHEDULING)
+
+    def _schedule(self, _: None) -> None:
+        """Place pending pods until nothing more can be placed at this instant."""
+        for _round in range(_ROUNDS):
+            self._scheduling_wanted = False
+            pending = self.lifecycle.pending
+            if not pending:
+                return
+            snapshot = self.observer.snapshot(self.kernel.now, pending)
+            decisions, memory = self._orchestrator.schedule(snapshot)
+            self.observer.memory = memory
+            done = 0
+            for decision in decisions:
+                if isinstance(decision, Bind):
+                    done += self._bind(decision)
+                elif isinstance(decision, Preempt):
+                    done += self._preempt(decision)
+                elif isinstance(decision, Evict):
+                    done += self._evict(decision)
+            if not done:
+                self._scheduling_wanted = False
+                return
+        raise RuntimeError(f"policy {self._orchestrator.name} never comes to rest at t={self.kernel.now}")
+
+    def _pod(self, key: str) -> SimPod | None:
+        return self.lifecycle.by_name.get(key.rpartition("/")[2])
+
+    def _bind(self, decision: Bind) -> int:
+        pod = self._pod(decision.pod)
+        if pod is None or pod.node is not None:
+            return 0
+        node = self.nodes[self._node_index[decision.node]]
+        self.lifecycle.bind(pod, node, decision.why)
+        observer, key = self.observer, WorkloadKey(NAMESPACE, pod.service.name)
+        held = next((each for each in observer.reservations if each.workload == key and each.node == node.name), None)
+        if held is not None:
+            observer.reservations.remove(held)
+        return 1
+
+    def _preempt(self, decision: Preempt) -> int:
+        victims = [pod for key in decision.victims if (pod := self._pod(key)) is not None]
+        for pod in victims:
+            self.lifecycle.evict(pod)
+        self.outcome.preemptions += len(victims)
+        return len(victims)
+
+    def _deschedule(self, _: None) -> None:
+        snapshot = self.observer.snapshot(self.kernel.now, self.lifecycle.pending)
+        decisions, memory = self._orchestrator.deschedule(snapshot)
+        self.observer.memory = memory
+        for decision in decisions:
+            if isinstance(decision, Evict):
+                self._evict(decision)
+
+    def _evict(self, decision: Evict) -> int:
+        pod = self._pod(decision.pod)
+        if pod is None or pod.terminating or pod.node is None:
+            return 0
+        service = pod.service
+        key = WorkloadKey(NAMESPACE, service.name)
+        now = self.kernel.now
+        self.outcome.evictions += 1
+        self.outcome.moves.append(
+            Move(now, pod.name, service.name, pod.node.name, decision.target, decision.why)
+        )
+        self.observer.last_moves[key] = now
+        requests = tuple(
+            (name, amount)
+            for name, amount in (("cpu", service.spec.cpu_request), ("memory", service.spec.memory_request))
+            if amount is not None
+        )
+        self.observer.reservations.append(
+            Reservation(
+                name=f"move-{pod.name}", namespace=NAMESPACE, workload=key, template_hash="", node=decision.target,
+                requests=requests, replaces_uid=pod.uid, expires=now + RESERVED_FOR,
+            )  # fmt: skip
+        )
+        self.lifecycle.evict(pod)
+        return 1
+
+    # Measuring
+
+    def _note_warmup(self, _: None) -> None:
+        self._used_at_warmup = [node.used() for node in self.nodes]
+
+    def _measure_utilisation(self) -> None:
+        span = self.scenario.duration - self.scenario.warmup
+        for node, before in zip(self.nodes, self._used_at_warmup, strict=True):
+            self.outcome.utilisation[node.name] = (node.used() - before) / span / (node.spec.cpu / 1000)
+
+    def _sample(self, _: None) -> None:
+        placement: Placement = {}
+        for service in self.services:
+            for pod in service.pods:
+                if pod.node is not None:
+                    where = placement.setdefault(service.name, {})
+                    where[pod.node.name] = where.get(pod.node.name, 0) + 1
+        samples = self.outcome.placement
+        if samples and samples[-1][1] == placement:
+            placement = samples[-1][1]  # one object for as long as nothing moves
+        samples.append((self.kernel.now, placement))
+        self.recorder.flush(self.kernel.now - 2 * DRAIN)
+        self._sample_qos(placement)
+
+    def _sample_qos(self, placement: Placement) -> None:
+        """Per service with bound pods, the mean of its pods' tier latencies."""
+        qos = self.scenario.qos
+        if qos is None or self.kernel.now < self.scenario.warmup:
+            return
+        tiers = {node.name: node.spec.tier or "" for node in self.nodes}
+        for where in placement.values():
+            pods = sum(where.values())
+            latency = sum(count * qos.latency.get(tiers[name], 0.0) for name, count in where.items())
+            self._qos_sums[0] += 1000.0 * latency / pods
+            self._qos_sums[1] += 1
