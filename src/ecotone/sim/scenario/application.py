@@ -27,16 +27,24 @@ def read(node: Node, *, nodes: list[str]) -> Application:
         raise fields.need("services").error("the application has no services")
     traces = {
         checks.known(key, services, what="service"): _trace(value)
-        for key, value in (list(given.entries()) if (given := fields.get("traces")) else [])
+        for key, value in _entries(fields.get("traces"))
     }
     autoscale = {
         checks.known(key, services, what="service"): _autoscale(value)
-        for key, value in (list(given.entries()) if (given := fields.get("autoscale")) else [])
+        for key, value in _entries(fields.get("autoscale"))
     }
     for name in autoscale:
         if name in traces:
             raise fields.need("autoscale").error(f"`{name}` has a trace and an autoscaler", hint="keep one of the two")
     return Application(fields.text("name"), tuple(services.values()), traces, autoscale)
+
+
+def _entries(node: Node | None) -> list[tuple[Node, Node]]:
+    if node is None:
+        return []
+    if not node.is_mapping:
+        raise node.error(f"service names with their settings are expected, not {node.describe()}")
+    return list(node.entries())
 
 
 def target(node: Node) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from ecotone.model.errors import InputError, did_you_mean
 from ecotone.sim.scenario.reader import read_scenario
 from ecotone.sim.scenario.schema import Scenario
+from ecotone.sim.scenario.sock_shop import sock_shop_scenarios
 
 _LARGEST = 8 * 1024 * 1024
 
@@ -15,11 +16,12 @@ _LARGEST = 8 * 1024 * 1024
 def builtin_scenarios() -> dict[str, str]:
     """Name -> text of the scenario file."""
     folder = resources.files("ecotone.sim") / "scenarios"
-    return {
+    files = {
         entry.name.removesuffix(".yaml"): entry.read_text(encoding="utf-8")
         for entry in sorted(folder.iterdir(), key=lambda each: each.name)
-        if entry.name.endswith(".yaml")
+        if entry.name.endswith(".yaml") and not entry.name.endswith(".template.yaml")
     }
+    return {**sock_shop_scenarios(), **files}
 
 
 def load_scenario(name: str) -> Scenario:

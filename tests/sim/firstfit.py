@@ -1,0 +1,38 @@
+"""A first-fit stand-in for a policy, so that the simulator's own tests depend on no policy."""
+
+from __future__ import annotations
+
+from ecotone.model import Bind, Decisions, Snapshot
+
+
+class FirstFit:
+    """Binds each pending pod to the first ready node with room, and never moves anything."""
+
+    name = "test-first-fit"
+
+    def schedule(self, snapshot: Snapshot) -> Decisions:
+        free = {
+            node.name: [node.allocatable["cpu"], node.allocatable["memory"]]
+            for node in snapshot.nodes.nodes
+            if node.ready and not node.unschedulable
+        }
+        for pod in snapshot.usage.pods():
+            if pod.node in free:
+                free[pod.node][0] -= pod.spec.request("cpu")
+                free[pod.node][1] -= pod.spec.request("memory")
+        binds = []
+        for pod in snapshot.pending.values():
+            required = pod.spec.node_affinity.required
+            for name, left in free.items():
+                if required and name not in required[0].fields[0].values:
+                    continue
+                needs = (pod.spec.request("cpu"), pod.spec.request("memory"))
+                if left[0] >= needs[0] and left[1] >= needs[1]:
+                    left[0] -= needs[0]
+                    left[1] -= needs[1]
+                    binds.append(Bind(pod.key, name, "first that fits"))
+                    break
+        return Decisions(tuple(binds))
+
+    def deschedule(self, snapshot: Snapshot) -> Decisions:
+        return Decisions(())
