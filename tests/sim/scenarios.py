@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sim.firstfit import FirstFit
-
 from ecotone.sim.scenario import Scenario, read_scenario
 from ecotone.sim.simulation import Outcome, Simulation
+from sim.firstfit import FirstFit
 
 HEAD = """
 apiVersion: ecotone.dev/v1alpha1

@@ -86,7 +86,9 @@ def test_several_cores_give_the_mean_of_m_m_c(cores: int) -> None:
 
 
 @settings(max_examples=20, deadline=None)
-@given(cores=st.sampled_from([0.5, 1, 2, 3.5]), load=st.floats(0.1, 0.9), seed=st.integers(0, 1000), constant=st.booleans())
+@given(
+    cores=st.sampled_from([0.5, 1, 2, 3.5]), load=st.floats(0.1, 0.9), seed=st.integers(0, 1000), constant=st.booleans()
+)
 def test_littles_law_holds(cores: float, load: float, seed: int, constant: bool) -> None:
     response, number, throughput = queue(cores=cores, load=load, constant=constant, requests=300, seed=seed)
     assert number == pytest.approx(throughput * response, rel=1e-6)
@@ -186,9 +188,7 @@ def test_while_one_pod_is_throttled_the_other_has_the_core() -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     cores=st.sampled_from([0.5, 1.0, 2.0, 3.0]),
-    jobs=st.lists(
-        st.tuples(st.integers(0, 3), st.floats(0.0, 0.5), st.floats(0.001, 0.2)), min_size=1, max_size=25
-    ),
+    jobs=st.lists(st.tuples(st.integers(0, 3), st.floats(0.0, 0.5), st.floats(0.001, 0.2)), min_size=1, max_size=25),
     limits=st.lists(st.sampled_from([None, 0.1, 0.5, 1.5]), min_size=4, max_size=4),
 )
 def test_every_request_gets_its_demand_and_no_capacity_is_exceeded(

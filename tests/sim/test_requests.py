@@ -1,8 +1,10 @@
+# ruff: noqa: E501 - scenarios read better unwrapped
 """Response times of constant chains, exactly."""
 
 from __future__ import annotations
 
 import pytest
+
 from sim.scenarios import run, simulation
 
 CLUSTER = """
@@ -16,7 +18,7 @@ CLUSTER = """
       links: [{between: [a, b], rtt: 40ms}]
 """
 
-ONE = '  load: [{at: 0s, for: 10s, entry: web.get, from: [a], arrivals: {users: 1, every: 10s}}]\n'
+ONE = "  load: [{at: 0s, for: 10s, entry: web.get, from: [a], arrivals: {users: 1, every: 10s}}]\n"
 
 
 def answer_ms(body: str) -> float:

@@ -30,7 +30,19 @@ _DONE = 1e-9  # seconds of work that rounding may leave over
 class Share:
     """One pod's part of a station."""
 
-    __slots__ = ("active", "clock", "left", "quota", "rate", "requests", "station", "throttled", "used", "weight", "window")
+    __slots__ = (
+        "active",
+        "clock",
+        "left",
+        "quota",
+        "rate",
+        "requests",
+        "station",
+        "throttled",
+        "used",
+        "weight",
+        "window",
+    )
 
     def __init__(self, station: Station, *, weight: float, limit: float | None = None) -> None:
         self.station = station
@@ -143,8 +155,7 @@ class Station:
             for share in shares:
                 share.rate = 1.0
                 time = share.requests[0][0] - share.clock
-                if time < due:
-                    due = time
+                due = min(due, time)
         elif shares:
             if self._limited:
                 self._set_limited_rates()
@@ -153,8 +164,7 @@ class Station:
             for share in shares:
                 if share.rate > 0.0:
                     time = (share.requests[0][0] - share.clock) / share.rate
-                    if time < due:
-                        due = time
+                    due = min(due, time)
             if self._limited:
                 due = min(due, self._next_quota_change(now))
         due = now + due if due > 0.0 else now

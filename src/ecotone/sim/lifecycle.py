@@ -19,7 +19,9 @@ from ecotone.sim.kernel import SCHEDULING, Kernel
 class Lifecycle:
     """Creates, binds, readies and removes pods. `wanted` is called whenever the scheduler has something to look at."""
 
-    def __init__(self, kernel: Kernel, nodes: list[SimNode], services: list[SimService], *, wanted: Callable[[], None]) -> None:
+    def __init__(
+        self, kernel: Kernel, nodes: list[SimNode], services: list[SimService], *, wanted: Callable[[], None]
+    ) -> None:
         self._kernel = kernel
         self._nodes = nodes
         self._services = services

@@ -61,10 +61,10 @@ class Monitoring:
         network: Network,
         nodes: list[SimNode],
         services: list[SimService],
+        *,
         channels: list[Channel],
         entrances: list[tuple[str, Entrance]],
         control: Control,
-        *,
         until: float,
     ) -> None:
         self._kernel = kernel
@@ -94,7 +94,9 @@ class Monitoring:
             Scrape(
                 at=kernel.now,
                 node_cpu=[node.used() for node in self._nodes],
-                node_memory=[float(sum(pod.service.spec.memory_request or 0 for pod in node.pods)) for node in self._nodes],
+                node_memory=[
+                    float(sum(pod.service.spec.memory_request or 0 for pod in node.pods)) for node in self._nodes
+                ],
                 service_cpu=[self._service_cpu(service) for service in self._services],
                 service_pods=[sum(1 for pod in service.pods if pod.node is not None) for service in self._services],
                 channels=[channel.bytes for channel in self._channels],
@@ -154,12 +156,16 @@ class Monitoring:
             figures.available_memory = max(0.0, node.spec.memory - last.node_memory[index])
             figures.latencies = self._latencies(index)
             figures.losses = {
-                other.name: self._network.loss(index, other.index) for other in self._nodes if other is not node and other.up
+                other.name: self._network.loss(index, other.index)
+                for other in self._nodes
+                if other is not node and other.up
             }
             figures.bandwidths = {
                 other.name: bandwidth
                 for other in self._nodes
-                if other is not node and other.up and (bandwidth := self._network.bandwidth(index, other.index)) < float("inf")
+                if other is not node
+                and other.up
+                and (bandwidth := self._network.bandwidth(index, other.index)) < float("inf")
             }
             figures.measured_at = last.at
 

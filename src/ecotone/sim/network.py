@@ -2,8 +2,8 @@
 
 Most scenarios have plain links, for which a message costs one look-up in a table of one-way delays; `plain` says so and
 the flow of requests uses it directly. Otherwise a message travels hop by hop: at each link with limited bandwidth it
-waits, first in, first out per direction, for the messages before it. A message takes the latency that its way has when it sets out: a link
-that changes later does not change it.
+waits, first in, first out per direction, for the messages before it. A message takes the latency that its way has when it
+sets out: a link that changes later does not change it.
 """
 
 from __future__ import annotations
@@ -144,10 +144,14 @@ class Network:
         count = self._nodes
         self._paths = [self._ways_from(a) if self._shortest else self._direct_from(a) for a in range(count)]
         self.delay = [[path.rtt / 2 for path in row] for row in self._paths]
-        self.plain = all(not path.hops and path.jitter == 0.0 and path.loss == 0.0 for row in self._paths for path in row)
+        self.plain = all(
+            not path.hops and path.jitter == 0.0 and path.loss == 0.0 for row in self._paths for path in row
+        )
 
     def _direct_from(self, a: int) -> list[Path]:
-        return [self._as_path((a, b), self._links.get((min(a, b), max(a, b)), self._default)) for b in range(self._nodes)]
+        return [
+            self._as_path((a, b), self._links.get((min(a, b), max(a, b)), self._default)) for b in range(self._nodes)
+        ]
 
     def _as_path(self, direction: tuple[int, int], link: Link) -> Path:
         if direction[0] == direction[1]:

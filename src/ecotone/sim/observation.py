@@ -42,7 +42,8 @@ class Observer:
         self._affinity = static_affinity(application)
         self._synchronous = synchronous_channels(application)
         self._selectors = tuple(
-            ServiceSelector(NAMESPACE, service.name, LabelSelector.of_labels({"app": service.name})) for service in services
+            ServiceSelector(NAMESPACE, service.name, LabelSelector.of_labels({"app": service.name}))
+            for service in services
         )
         self.memory: Mapping[str, object] = {}
         self.last_moves: dict[WorkloadKey, float] = {}
@@ -127,7 +128,11 @@ class Observer:
         if budget is None:
             return None
         healthy = len(service.ready)
-        needed = service.desired - budget.max_unavailable if budget.max_unavailable is not None else budget.min_available or 0
+        needed = (
+            service.desired - budget.max_unavailable
+            if budget.max_unavailable is not None
+            else budget.min_available or 0
+        )
         selector = LabelSelector.of_labels({"app": service.name})
         return DisruptionBudget(NAMESPACE, service.name, selector, allowed=max(0, healthy - needed))
 

@@ -99,7 +99,7 @@ class Planner:
             self._plans[key] = Plan(root, steps, constant)
         return self._plans[key]
 
-    def _step(
+    def _step(  # noqa: PLR0917 - a recursion, read once
         self,
         service: str,
         endpoint: str,
@@ -110,16 +110,16 @@ class Planner:
         depth: int,
     ) -> Step:
         if depth > DEEPEST:
-            raise InputError(f"calls are nested more than {DEEPEST} deep at {service}.{endpoint}", hint="shorten the chain")
+            raise InputError(
+                f"calls are nested more than {DEEPEST} deep at {service}.{endpoint}", hint="shorten the chain"
+            )
         if len(steps) >= MOST_STEPS:
             raise InputError(f"one request to {service} makes more than {MOST_STEPS} calls", hint="lower `count`")
         found = self._application.endpoint(service, endpoint)
         channel = None
         if caller is not None:
             channel = self.channels.setdefault((caller, service), Channel(caller, service))
-        step = Step(
-            service=self._index[service], mean=found.cpu_mean, draw=len(steps), call=call, channel=channel
-        )
+        step = Step(service=self._index[service], mean=found.cpu_mean, draw=len(steps), call=call, channel=channel)
         steps.append(step)
         constant.append(found.cpu_constant)
         step.stages = tuple(

@@ -84,8 +84,8 @@ class Simulation:
         entrances = self._make_load(seed)
         loops_end = scenario.duration if monitoring else -1.0
         self.monitoring = Monitoring(
-            kernel, self.network, self.nodes, self.services, list(self.planner.channels.values()), entrances,
-            scenario.control, until=loops_end,
+            kernel, self.network, self.nodes, self.services,
+            channels=list(self.planner.channels.values()), entrances=entrances, control=scenario.control, until=loops_end,
         )  # fmt: skip
         self.observer = Observer(
             scenario.application, self.nodes, self.services, self.monitoring, seed=derive(seed, "policy") >> 1
@@ -136,9 +136,10 @@ class Simulation:
             end = min(load.at + load.length, self.scenario.duration)
             if load.users:
                 for user in range(load.users):
-                    User(self.kernel, entrance, load, sources[user % len(sources)], end=end, seed=seed, key=(tag, user))
+                    entry = sources[user % len(sources)]
+                    User(self.kernel, entrance, load, entry=entry, end=end, seed=seed, key=(tag, user))
             else:
-                OpenLoop(self.kernel, entrance, load, sources, end=end, seed=seed, tag=tag)
+                OpenLoop(self.kernel, entrance, load, sources=sources, end=end, seed=seed, tag=tag)
         return entrances
 
     def _create_pods(self, seed: int) -> None:
@@ -285,21 +286,18 @@ class Simulation:
         key = WorkloadKey(NAMESPACE, service.name)
         now = self.kernel.now
         self.outcome.evictions += 1
-        self.outcome.moves.append(
-            Move(now, pod.name, service.name, pod.node.name, decision.target, decision.why)
-        )
+        self.outcome.moves.append(Move(now, pod.name, service.name, pod.node.name, decision.target, decision.why))
         self.observer.last_moves[key] = now
         requests = tuple(
             (name, amount)
             for name, amount in (("cpu", service.spec.cpu_request), ("memory", service.spec.memory_request))
             if amount is not None
         )
-        self.observer.reservations.append(
-            Reservation(
-                name=f"move-{pod.name}", namespace=NAMESPACE, workload=key, template_hash="", node=decision.target,
-                requests=requests, replaces_uid=pod.uid, expires=now + RESERVED_FOR,
-            )  # fmt: skip
-        )
+        held = Reservation(
+            name=f"move-{pod.name}", namespace=NAMESPACE, workload=key, template_hash="", node=decision.target,
+            requests=requests, replaces_uid=pod.uid, expires=now + RESERVED_FOR,
+        )  # fmt: skip
+        self.observer.reservations.append(held)
         self.lifecycle.evict(pod)
         return 1
 

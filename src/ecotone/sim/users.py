@@ -58,7 +58,9 @@ class Entrance:
 class OpenLoop:
     """Poisson arrivals over all sources together."""
 
-    def __init__(self, kernel: Kernel, entrance: Entrance, load: Load, sources: list[int], *, end: float, seed: int, tag: int) -> None:
+    def __init__(
+        self, kernel: Kernel, entrance: Entrance, load: Load, *, sources: list[int], end: float, seed: int, tag: int
+    ) -> None:
         self._kernel = kernel
         self._entrance = entrance
         self._sources = sources
@@ -86,9 +88,22 @@ class OpenLoop:
 class User:
     """A closed loop: at most one request under way."""
 
-    __slots__ = ("_chances", "_demands", "_end", "_entrance", "_entry", "_every", "_kernel", "_start", "_think", "_tick")
+    __slots__ = (
+        "_chances",
+        "_demands",
+        "_end",
+        "_entrance",
+        "_entry",
+        "_every",
+        "_kernel",
+        "_start",
+        "_think",
+        "_tick",
+    )
 
-    def __init__(self, kernel: Kernel, entrance: Entrance, load: Load, entry: int, *, end: float, seed: int, key: tuple[int, int]) -> None:
+    def __init__(
+        self, kernel: Kernel, entrance: Entrance, load: Load, *, entry: int, end: float, seed: int, key: tuple[int, int]
+    ) -> None:
         self._kernel = kernel
         self._entrance = entrance
         self._entry = entry

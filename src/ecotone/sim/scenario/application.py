@@ -26,8 +26,7 @@ def read(node: Node, *, nodes: list[str]) -> Application:
     if not services:
         raise fields.need("services").error("the application has no services")
     traces = {
-        checks.known(key, services, what="service"): _trace(value)
-        for key, value in _entries(fields.get("traces"))
+        checks.known(key, services, what="service"): _trace(value) for key, value in _entries(fields.get("traces"))
     }
     autoscale = {
         checks.known(key, services, what="service"): _autoscale(value)

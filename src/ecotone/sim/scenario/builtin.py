@@ -31,7 +31,8 @@ def load_scenario(name: str) -> Scenario:
         return read_scenario(known[name], file=f"{name}.yaml")
     path = Path(name)
     if not path.exists():
-        raise InputError(f"there is no scenario {name!r} and no such file", hint=did_you_mean(name, known) or "see `ecotone scenarios`")
+        hint = did_you_mean(name, known) or "see `ecotone scenarios`"
+        raise InputError(f"there is no scenario {name!r} and no such file", hint=hint)
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)

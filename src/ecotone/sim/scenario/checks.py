@@ -33,7 +33,9 @@ def check(scenario: Scenario, spec: Fields) -> None:
     if scenario.duration <= 0:
         raise spec.need("duration").error("the duration must be above 0", hint="write for example `600s`")
     if scenario.warmup >= scenario.duration:
-        raise spec.need("warmup").error("the warm-up is as long as the whole run", hint="shorten it or lengthen `duration`")
+        raise spec.need("warmup").error(
+            "the warm-up is as long as the whole run", hint="shorten it or lengthen `duration`"
+        )
     qos = spec.get("qos")
     targets = qos.get("targets") if qos else None
     for key, _ in targets.entries() if targets else ():
@@ -67,20 +69,22 @@ def _check_target(place: Node, application: Application, caller: str) -> None:
 def _check_circles(application: Application, node: Node) -> None:
     """Depth first over endpoints; a call back into the chain that is being followed would never end."""
     graph = {
-        (service.name, endpoint.name): [
-            (call.service, call.endpoint) for stage in endpoint.stages for call in stage
-        ]
+        (service.name, endpoint.name): [(call.service, call.endpoint) for stage in endpoint.stages for call in stage]
         for service in application.services
         for endpoint in service.endpoints.values()
     }
-    places = {(service, endpoint, call.get("call").text): call for service, endpoint, call in _calls(node) if call.get("call")}  # type: ignore[union-attr]
+    places = {
+        (service, endpoint, where.text): call
+        for service, endpoint, call in _calls(node)
+        if (where := call.get("call")) is not None
+    }
     finished: set[tuple[str, str]] = set()
-    for start in graph:
+    for start, calls in graph.items():
         chain: list[tuple[str, str]] = []
         stack: list[tuple[tuple[str, str], Iterator[tuple[str, str]]]] = []
         if start not in finished:
             chain.append(start)
-            stack.append((start, iter(graph[start])))
+            stack.append((start, iter(calls)))
         while stack:
             here, following = stack[-1]
             called = next(following, None)

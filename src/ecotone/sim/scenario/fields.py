@@ -24,7 +24,7 @@ class Fields:
         self.node = node
         self.what = what
         names = list(known)
-        for key in node.keys():
+        for key, _ in node.items():
             if key not in names:
                 place = node.key(key) or node
                 raise place.error(f"{what} has no field `{key}`", hint=did_you_mean(key, names))

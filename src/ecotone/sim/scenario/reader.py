@@ -103,8 +103,7 @@ _LINK = ("rtt", "jitter", "bandwidth", "loss")
 
 def _qualities(fields: Fields) -> dict[str, float]:
     parsers = {"rtt": units.duration, "jitter": units.duration, "bandwidth": units.rate, "loss": _loss}
-    found = {name: parse(value) for name, parse in parsers.items() if (value := fields.get(name)) is not None}
-    return found
+    return {name: parse(value) for name, parse in parsers.items() if (value := fields.get(name)) is not None}
 
 
 def _loss(node: Node) -> float:
@@ -150,9 +149,12 @@ def _load(node: Node, names: list[str]) -> Load:
     poisson, users = arrivals.get("poisson"), arrivals.get("users")
     every, think = arrivals.get("every"), arrivals.get("think")
     if (poisson is None) == (users is None):
-        raise arrivals.node.error("arrivals are either `poisson` or `users`", hint="write `{poisson: 50}` or `{users: 20, every: 1s}`")
+        hint = "write `{poisson: 50}` or `{users: 20, every: 1s}`"
+        raise arrivals.node.error("arrivals are either `poisson` or `users`", hint=hint)
     if users is not None and (every is None) == (think is None):
-        raise arrivals.node.error("users need `every` or `think`, one of the two", hint="write `{users: 20, every: 1s}`")
+        raise arrivals.node.error(
+            "users need `every` or `think`, one of the two", hint="write `{users: 20, every: 1s}`"
+        )
     if poisson is not None and (every is not None or think is not None):
         raise arrivals.node.error("`every` and `think` belong to `users`")
     if every is not None and units.duration(every) <= 0:
@@ -205,7 +207,9 @@ def _events(node: Node | None, names: list[str]) -> tuple[tuple[LinkChange, ...]
 
 def _control(node: Node) -> Control:
     fields = Fields(node, what="control", known=("scrape", "monitor", "deschedule", "window", "probe"))
-    periods = {name: units.duration(value) for name in fields.node.keys() if (value := fields.get(name)) is not None}
+    periods = {
+        name: units.duration(value) for name, _ in fields.node.items() if (value := fields.get(name)) is not None
+    }
     for name, period in periods.items():
         if period <= 0:
             raise fields.need(name).error(f"`{name}` must be above 0", hint="write for example `30s`")

@@ -36,7 +36,7 @@ class SockShop:
         template = Template((resources.files("ecotone.sim") / "scenarios" / file).read_text(encoding="utf-8"))
         arrivals = f"{{users: {self.users}, {'think' if self.think else 'every'}: 1s}}"
         slow = self.stock_readiness
-        filled = template.substitute(
+        return template.substitute(
             name=self.name,
             rtt=f"{self.latency:g}ms",
             users=self.users,
@@ -47,7 +47,6 @@ class SockShop:
             go_startup="180s" if slow else "5s",
             **{f"entry{number}": entry for number, entry in enumerate(self.entries, start=1)},
         )
-        return filled
 
 
 def sock_shop_scenarios() -> dict[str, str]:

@@ -69,7 +69,9 @@ def _quantity(node: Node, units: Mapping[str, float], *, what: str, example: str
         raise node.error(f"`{node.text}` is no {what}", hint=f"write it as `10{example}`")
     value, unit = float(match[1]), match[2]
     if value < 0:
-        raise node.error(f"a {what} cannot be negative: `{node.text}`", hint=f"write `{match[1].lstrip('-')}{unit or example}`")
+        raise node.error(
+            f"a {what} cannot be negative: `{node.text}`", hint=f"write `{match[1].lstrip('-')}{unit or example}`"
+        )
     if not unit:
         if value == 0:
             return 0.0
