@@ -183,6 +183,18 @@ class Describe(Protocol):
         ...
 
 
+@runtime_checkable
+class Cost(Protocol):
+    """A score that has an absolute meaning: what the pod would cost on each row, in `cost_unit`, lower is better.
+
+    The descheduler weighs moves by it, so that scheduler and descheduler can never disagree about what is better.
+    """
+
+    cost_unit: str
+
+    def cost(self, cycle: Cycle, rows: Rows) -> Floats: ...
+
+
 def pick(column: Any, rows: Rows, cycle: Cycle) -> Any:
     """`column[rows]`, without copying when all nodes are asked for."""
     return column if rows is cycle.state.nodes.all_rows else column[rows]
