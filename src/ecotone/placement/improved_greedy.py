@@ -1,0 +1,78 @@
+"""Our greedy: Pogonip's two rules in a better order.
+
+Two observations about the published heuristic. Queues are the largest components and the only ones bound to the edge, so
+all of them come first, whatever their delay bounds. What is left of the edge then holds the most microservices if the
+smallest go first; the large ones rent the cloud. On the paper's second scenario this alone reaches the optimum's counts.
+No single order wins everywhere (without a cloud, smallest-first can strand a large microservice), so a few orders are
+tried and the best answer by the lexicographic objective is kept; rejected applications get a second chance on what the
+others left.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from ecotone.placement.instance import Component, Instance
+from ecotone.placement.pogonip import Greedy, Tie, place_application, queue_or_reject
+from ecotone.placement.solution import Placement, better
+
+Sequence = Literal["smallest", "largest", "given"]
+
+PORTFOLIO: tuple[tuple[Sequence, bool], ...] = (
+    ("smallest", True),
+    ("smallest", False),
+    ("largest", True),
+    ("largest", False),
+)
+
+
+def improved_greedy(instance: Instance, *, tie: Tie = "latency", seed: int = 0, portfolio: bool = True) -> Placement:
+    """Queues first, smallest microservice first; with `portfolio`, the best of a few such orders."""
+    tries = PORTFOLIO if portfolio else PORTFOLIO[:1]
+    best: Placement | None = None
+    for sequence, spread in tries:
+        answer = one_order(instance, sequence=sequence, spread_queues=spread, tie=tie, seed=seed)
+        best = answer if best is None else better(instance, best, answer)
+    assert best is not None
+    return best
+
+
+def one_order(
+    instance: Instance, *, sequence: Sequence, spread_queues: bool, tie: Tie = "latency", seed: int = 0
+) -> Placement:
+    greedy = Greedy(instance, tie=tie, seed=seed, spread_queues=spread_queues)
+    applications = instance.applications
+    ascending = sorted(range(len(applications)), key=lambda a: applications[a].max_delay_ms)
+    admitted = {a for a in ascending if queue_or_reject(greedy, a)}
+    for a, i in _microservices(instance, ascending, sequence):
+        if a in admitted and not greedy.place_microservice(a, i):
+            greedy.reject(a)
+            admitted.discard(a)
+    for a in ascending:
+        if a not in admitted:
+            del greedy.reasons[applications[a].name]
+            place_application(greedy, a)
+    return greedy.result()
+
+
+def _microservices(instance: Instance, order: list[int], sequence: Sequence) -> list[tuple[int, int]]:
+    pairs = [(a, i) for a in order for i in range(1, len(instance.applications[a].components))]
+    if sequence == "given":
+        return pairs
+    size = dominant_share(instance)
+    sign = 1.0 if sequence == "smallest" else -1.0
+    return sorted(pairs, key=lambda pair: sign * size(instance.applications[pair[0]].components[pair[1]]))
+
+
+def dominant_share(instance: Instance) -> Callable[[Component], float]:
+    """A component's size: its largest share of what the edge has free of any resource."""
+    total = np.maximum(instance.free[instance.is_edge].sum(axis=0), 1).astype(np.float64)
+    shares: dict[tuple[int, ...], float] = {}
+
+    def size(component: Component) -> float:
+        if component.demand not in shares:
+            shares[component.demand] = float((np.asarray(component.demand) / total).max())
+        return shares[component.demand]
+
+    return size
