@@ -1,0 +1,214 @@
+"""A thin layer over HiGHS: variables and rows by the array, objectives one after the other.
+
+Lexicographic objectives are solved as stages: the optimum of each becomes a constraint of the next. A known solution (the
+heuristic's) is used in three ways, since the solver takes no starting point: its value bounds each stage from above as
+long as it is optimal in all earlier ones; a stage whose known value already equals a proven bound is not solved at all;
+and when the time runs out, what is reported is the better of the two. The clock is the caller's, because this package
+has none.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, inf
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import csr_array
+
+Vector = npt.NDArray[np.float64]
+Index = npt.NDArray[np.int64]
+Status = Literal["optimal", "time limit", "infeasible"]
+Clock = Callable[[], float]
+
+EPSILON = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """Minimise coefficients . x; `lower` is a bound known without solving, `integral` says all values are integers."""
+
+    name: str
+    columns: Index
+    coefficients: Vector
+    integral: bool = True
+    lower: float = 0.0
+    constant: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What became of one objective: the value reached, the bound proven, and whether they meet."""
+
+    name: str
+    value: float | None
+    bound: float
+    status: Status
+
+    @property
+    def gap(self) -> float | None:
+        """Relative distance between value and bound; None without a value."""
+        if self.value is None:
+            return None
+        return 0.0 if self.status == "optimal" else abs(self.value - self.bound) / max(1.0, abs(self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`x` is None when the known solution was never beaten (or nothing is feasible: see `infeasible`)."""
+
+    x: Vector | None
+    stages: tuple[Stage, ...]
+    infeasible: bool = False
+
+
+class Model:
+    """Columns and rows collected as arrays, turned into one sparse matrix per solve."""
+
+    def __init__(self) -> None:
+        self._upper: list[Vector] = []
+        self._lower: list[Vector] = []
+        self._integer: list[npt.NDArray[np.int8]] = []
+        self.columns = 0
+        self.rows = 0
+        self._row: list[Index] = []
+        self._column: list[Index] = []
+        self._value: list[Vector] = []
+        self._row_lower: list[Vector] = []
+        self._row_upper: list[Vector] = []
+
+    def variables(
+        self, count: int, *, upper: float | Vector = 1.0, lower: float | Vector = 0.0, integer: bool = True
+    ) -> Index:
+        self._upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), count))
+        self._lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), count))
+        self._integer.append(np.full(count, 1 if integer else 0, dtype=np.int8))
+        first = self.columns
+        self.columns += count
+        return np.arange(first, self.columns, dtype=np.int64)
+
+    def constraints(self, count: int, *, lower: float | Vector = -inf, upper: float | Vector = inf) -> Index:
+        self._row_lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), count))
+        self._row_upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), count))
+        first = self.rows
+        self.rows += count
+        return np.arange(first, self.rows, dtype=np.int64)
+
+    def entries(self, rows: Index | int, columns: Index | int, values: Vector | float) -> None:
+        rows, columns = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)
+        shape = np.broadcast_shapes(rows.shape, columns.shape)
+        self._row.append(np.broadcast_to(rows, shape).ravel())
+        self._column.append(np.broadcast_to(columns, shape).ravel())
+        self._value.append(np.broadcast_to(np.asarray(values, dtype=np.float64), shape).ravel())
+
+    def minimise(
+        self, objective: Objective, *, time_limit: float | None = None, gap: float = 0.0
+    ) -> tuple[Vector | None, Stage]:
+        cost = np.zeros(self.columns)
+        np.add.at(cost, objective.columns, objective.coefficients)
+        options: dict[str, float] = {"mip_rel_gap": gap}
+        if time_limit is not None:
+            options["time_limit"] = max(time_limit, 0.01)
+        matrix = csr_array(
+            (np.concatenate(self._value), (np.concatenate(self._row), np.concatenate(self._column))),
+            shape=(self.rows, self.columns),
+        )
+        result = milp(
+            cost,
+            integrality=np.concatenate(self._integer),
+            bounds=Bounds(np.concatenate(self._lower), np.concatenate(self._upper)),
+            constraints=LinearConstraint(matrix, np.concatenate(self._row_lower), np.concatenate(self._row_upper)),
+            options=options,
+        )
+        return self._interpret(objective, result, gap)
+
+    def _interpret(self, objective: Objective, result: object, gap: float) -> tuple[Vector | None, Stage]:
+        status = int(getattr(result, "status", 4))
+        x: Vector | None = getattr(result, "x", None)
+        if status == 2:
+            return None, Stage(name=objective.name, value=None, bound=inf, status="infeasible")
+        dual = getattr(result, "mip_dual_bound", None)
+        bound = objective.lower if dual is None or not np.isfinite(dual) else float(dual) + objective.constant
+        value = None if x is None else float(objective.coefficients @ x[objective.columns]) + objective.constant
+        if objective.integral:
+            bound = ceil(bound - EPSILON)
+            value = None if value is None else float(round(value))
+        bound = max(bound, objective.lower)
+        if value is not None and status == 0 and gap == 0.0:
+            bound = value
+        proven = value is not None and value <= bound + EPSILON * max(1.0, abs(bound))
+        return x, Stage(name=objective.name, value=value, bound=bound, status="optimal" if proven else "time limit")
+
+    def limit(self, objective: Objective, value: float) -> None:
+        """From here on the objective may not exceed the value."""
+        room = 0.5 if objective.integral else EPSILON * max(1.0, abs(value))
+        row = self.constraints(1, upper=value - objective.constant + room)
+        self.entries(row, objective.columns, objective.coefficients)
+
+
+def lexicographic(
+    model: Model,
+    objectives: Sequence[Objective],
+    *,
+    known: Sequence[float] | None = None,
+    time_limit: float | None = None,
+    clock: Clock | None = None,
+    gap: float = 0.0,
+) -> Outcome:
+    """Minimises the objectives in order of importance.
+
+    `known` are the values of a solution at hand. Without a clock the time limit is shared out equally over the stages.
+    """
+    begin = clock() if clock is not None else 0.0
+    stages: list[Stage] = []
+    incumbent: Vector | None = None
+    have: Sequence[float] | None = known
+    for k, objective in enumerate(objectives):
+        if have is not None:
+            model.limit(objective, have[k])
+            if have[k] <= objective.lower + EPSILON:
+                stages.append(Stage(name=objective.name, value=have[k], bound=have[k], status="optimal"))
+                continue
+        x, stage = model.minimise(objective, time_limit=_share(time_limit, begin, clock, len(objectives) - k), gap=gap)
+        if have is None and stage.value is None:
+            return Outcome(x=None, stages=(*stages, stage), infeasible=stage.status == "infeasible")
+        if have is not None and (stage.value is None or stage.value >= have[k] - _slack(objective, have[k])):
+            # Nothing better than what was at hand. "Infeasible" here would contradict it, so it proves nothing.
+            bound = objective.lower if stage.status == "infeasible" else min(stage.bound, have[k])
+            proven = bound >= have[k] - _slack(objective, have[k])
+            stage = Stage(name=objective.name, value=have[k], bound=bound, status="optimal" if proven else "time limit")
+        else:
+            assert x is not None
+            incumbent = x
+            have = [_value(each, x) for each in objectives]
+            model.limit(objective, have[k])
+        stages.append(stage)
+    return Outcome(x=incumbent, stages=tuple(stages))
+
+
+def _value(objective: Objective, x: Vector) -> float:
+    value = float(objective.coefficients @ x[objective.columns]) + objective.constant
+    return float(round(value)) if objective.integral else value
+
+
+def _slack(objective: Objective, value: float) -> float:
+    return 0.5 if objective.integral else EPSILON * max(1.0, abs(value))
+
+
+def _share(limit: float | None, begin: float, clock: Clock | None, remaining: int) -> float | None:
+    if limit is None:
+        return None
+    if clock is None:
+        return limit / max(remaining, 1)
+    return max(limit - (clock() - begin), 0.05)
+
+
+def whole(x: Vector, columns: Index) -> Index:
+    """Integer values of a solution; the solver's are whole up to its tolerance."""
+    return np.asarray(np.floor(x[columns] + 0.5), dtype=np.int64)
+
+
+def copies(free: Sequence[int], demand: Sequence[int]) -> int:
+    """How many components of this demand fit into that much."""
+    return min((floor(have / want) for have, want in zip(free, demand, strict=True) if want > 0), default=10**9)
