@@ -54,7 +54,7 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class Dealt:
-    """A decoded solution: per application its queue host and, per microservice, an edge host or CLOUD; None if rejected."""
+    """Per application its queue host and, per microservice, an edge host or CLOUD; None if rejected."""
 
     hosts: tuple[tuple[int, ...] | None, ...]
 
@@ -221,8 +221,10 @@ class AggregatedModel:
                     if demand[r]:
                         model.entries(row, _join(columns), float(demand[r]))
             return
-        capacity = [model.constraints(len(cloud), upper=self._scaled.free[cloud, r].astype(np.float64))
-                    for r in range(len(instance.resources))]
+        capacity = [
+            model.constraints(len(cloud), upper=self._scaled.free[cloud, r].astype(np.float64))
+            for r in range(len(instance.resources))
+        ]
         position = {int(s): k for k, s in enumerate(cloud)}
         for key, columns in self._forwarded.items():
             demand = key[0]

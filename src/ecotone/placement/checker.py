@@ -1,8 +1,8 @@
 """An independent judge of placements.
 
 Written against the problem statement alone: it shares no code with the solvers, walks the pods one by one in plain
-Python and reports every broken rule in words. Every answer of every solver passes through it in tests, and the resolver
-and the planner refuse to hand out an answer it objects to.
+Python and reports every broken rule in words. Every answer of every solver passes through it in tests, and the
+resolver and the planner refuse to hand out an answer it objects to.
 """
 
 from collections import defaultdict
@@ -49,7 +49,8 @@ def _application(instance: Instance, application: Application, hosts: tuple[int,
         found.append(f"{application.name}: queue on {where.name}, which is not an edge node")
     to_control = min(float(instance.distance[instance.index[name], queue]) for name in instance.control)
     if application.queue.pinned is None and to_control > application.max_delay_ms + TOLERANCE_MS:
-        found.append(f"{application.name}: queue {to_control:g} ms from the control node, bound {application.max_delay_ms:g}")
+        bound = application.max_delay_ms
+        found.append(f"{application.name}: queue {to_control:g} ms from the control node, bound {bound:g}")
     for component, host in zip(application.components, hosts, strict=True):
         found += _rules(instance, application, component, host)
     for component, host in zip(application.microservices, hosts[1:], strict=True):
@@ -62,15 +63,14 @@ def _application(instance: Instance, application: Application, hosts: tuple[int,
 def _rules(instance: Instance, application: Application, component: Component, host: int) -> list[str]:
     name = instance.hosts[host].name
     if component.pinned is not None:
-        return [] if name == component.pinned else [f"{application.name}/{component.name}: moved from {component.pinned}"]
+        moved = f"{application.name}/{component.name}: moved from {component.pinned}"
+        return [] if name == component.pinned else [moved]
     if component.allowed is not None and name not in component.allowed:
         return [f"{application.name}/{component.name}: not allowed on {name}"]
     return []
 
 
-def _channel(
-    instance: Instance, application: Application, component: Component, *, queue: int, host: int
-) -> list[str]:
+def _channel(instance: Instance, application: Application, component: Component, *, queue: int, host: int) -> list[str]:
     found: list[str] = []
     place = f"{application.name}/{component.name}: on {instance.hosts[host].name}"
     bound = application.max_delay_ms

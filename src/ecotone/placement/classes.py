@@ -1,7 +1,7 @@
 """Applications that are the same application, and components that are the same component.
 
-Two applications whose queues, microservices and bounds agree are interchangeable, and so are two equal microservices of
-one application. An exact model that counts them instead of naming them has no symmetry to fight with, which is the
+Two applications whose queues, microservices and bounds agree are interchangeable, and so are two equal microservices
+of one application. An exact model that counts them instead of naming them has no symmetry to fight with, which is the
 difference between seconds and never.
 """
 

@@ -1,13 +1,13 @@
 """The exact cloud model: which cloud hosts to rent for the forwarded microservices, at the lowest price.
 
-The paper's formulation (19)-(28) names every microservice and every host. Here equal microservices are counted and equal
-hosts are rented by the number, each with a pattern: how many components of each class it carries. With few classes all
-maximal patterns can be listed, and the model is a handful of integers without any symmetry:
+The paper's formulation (19)-(28) names every microservice and every host. Here equal microservices are counted and
+equal hosts are rented by the number, each with a pattern: how many components of each class it carries. With few
+classes all maximal patterns can be listed, and the model is a handful of integers without any symmetry:
 
     min sum price_t n[t,p]    sum_{t,p} pattern[p,c] n[t,p] >= demand_c    sum_p n[t,p] <= hosts of type t
 
-With too many patterns to list (all microservices different) the model falls back to counts per host. A host already in
-use costs nothing more. Price is the only objective, as in the paper.
+With too many patterns to list (all microservices different) the model falls back to counts per host. A host already
+in use costs nothing more. Price is the only objective, as in the paper.
 """
 
 from collections.abc import Sequence
@@ -186,8 +186,10 @@ def _by_host(problem: _Problem, _: list[list[Pattern]] | None, sunk: float):  # 
         model.entries(order, delta[1:], 1.0)
         model.entries(order, delta[:-1], -1.0)
         for k, host in enumerate(hosts):
-            most = [min(need[c], _fit(problem.capacity[t], d)) * problem.permits[t][c]
-                    for c, d in enumerate(problem.demands)]
+            most = [
+                min(need[c], _fit(problem.capacity[t], d)) * problem.permits[t][c]
+                for c, d in enumerate(problem.demands)
+            ]
             count = model.variables(len(need), upper=np.array(most, dtype=np.float64))
             loads.append((host, count))
             model.entries(served, count, 1.0)
@@ -228,9 +230,7 @@ def lowest_price_bound(instance: Instance, items: Sequence[Forwarded]) -> float:
     scaled = scale(instance)
     bound = 0.0
     for r in range(len(instance.resources)):
-        need = sum(
-            scaled.demand(instance.applications[i.application].components[i.position])[r] for i in items
-        )
+        need = sum(scaled.demand(instance.applications[i.application].components[i.position])[r] for i in items)
         free = scaled.free[instance.cloud, r]
         rate = min((instance.price[s] / f for s, f in zip(instance.cloud, free, strict=True) if f > 0), default=inf)
         bound = max(bound, need * rate) if need else bound

@@ -1,8 +1,8 @@
 """Draws that depend on names and a seed alone.
 
-A tie broken at random must not depend on the order in which anything was visited, so a draw is a hash of the seed, the
-component and the host, never the next number of a generator. Host names are hashed once; a draw for one component over
-thousands of hosts is then one vector operation.
+A tie broken at random must not depend on the order in which anything was visited, so a draw is a hash of the seed,
+the component and the host, never the next number of a generator. Host names are hashed once; a draw for one component
+over thousands of hosts is then one vector operation.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,11 @@
 """Our greedy: Pogonip's two rules in a better order.
 
-Two observations about the published heuristic. Queues are the largest components and the only ones bound to the edge, so
-all of them come first, whatever their delay bounds. What is left of the edge then holds the most microservices if the
-smallest go first; the large ones rent the cloud. On the paper's second scenario this alone reaches the optimum's counts.
-No single order wins everywhere (without a cloud, smallest-first can strand a large microservice), so a few orders are
-tried and the best answer by the lexicographic objective is kept; rejected applications get a second chance on what the
-others left.
+Two observations about the published heuristic. Queues are the largest components and the only ones bound to the edge,
+so all of them come first, whatever their delay bounds. What is left of the edge then holds the most microservices if
+the smallest go first; the large ones rent the cloud. On the paper's second scenario this alone reaches the optimum's
+counts. No single order wins everywhere (without a cloud, smallest-first can strand a large microservice), so a few
+orders are tried and the best answer by the lexicographic objective is kept; rejected applications get a second chance
+on what the others left.
 """
 
 from collections.abc import Callable

@@ -1,13 +1,14 @@
 """The whole-application placement problem, as plain data.
 
-An asynchronous application is a message queue and the microservices around it (Pogonip, section III): the queue must run
-on an edge node near the control node, every microservice either on an edge node within the application's delay bound of
-its queue or, paid by the hour, in the cloud. The solvers of this package see nothing but this description, so the same
-code answers for a Kubernetes snapshot, a request to the resolver, a generated benchmark and a paper's scenario.
+An asynchronous application is a message queue and the microservices around it (Pogonip, section III): the queue must
+run on an edge node near the control node, every microservice either on an edge node within the application's delay
+bound of its queue or, paid by the hour, in the cloud. The solvers of this package see nothing but this description,
+so the same code answers for a Kubernetes snapshot, a request to the resolver, a generated benchmark and a paper's
+scenario.
 
-Quantities are integers (millicores, bytes, counts), one per entry of `resources`; delays are milliseconds in one dense
-matrix over all hosts. `free` is what is left after everything that already runs. A component with `pinned` runs there
-already: it costs nothing more and cannot be moved.
+Quantities are integers (millicores, bytes, counts), one per entry of `resources`; delays are milliseconds in one
+dense matrix over all hosts. `free` is what is left after everything that already runs. A component with `pinned` runs
+there already: it costs nothing more and cannot be moved.
 """
 
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ RESOURCES = ("cpu", "memory")
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A node. `in_use` says that it already hosts a component, so opening it costs nothing (the paper's zeta and psi)."""
+    """A node. `in_use`: it already hosts a component, so opening it costs nothing (the paper's zeta and psi)."""
 
     name: str
     tier: Tier
@@ -103,7 +104,8 @@ class Instance:
     @cached_property
     def free(self) -> IntArray:
         """free[host, resource]; shared and never written: solvers copy it."""
-        table = np.array([host.free for host in self.hosts], dtype=np.int64).reshape(len(self.hosts), len(self.resources))
+        table = np.array([host.free for host in self.hosts], dtype=np.int64)
+        table = table.reshape(len(self.hosts), len(self.resources))
         table.setflags(write=False)
         return table
 

@@ -1,7 +1,8 @@
 """What is left on every host while a solver places components one by one.
 
 Columns per resource, so that "which hosts still fit this" and "how many more copies would fit" are vector operations
-over the whole cluster. Placing and taking back are exact inverses: an application that cannot be completed leaves no trace.
+over the whole cluster. Placing and taking back are exact inverses: an application that cannot be completed leaves no
+trace.
 """
 
 import numpy as np

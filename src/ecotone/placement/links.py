@@ -1,17 +1,18 @@
 """The network as a list of links.
 
-Edge clusters are described by links, not by a matrix: the delay between two nodes is that of the best path. Three things
-make the graph worth a module of its own. Distances are computed once per source and kept; when one link changes, only
-what that change can touch is computed again. A channel may demand more than delay (bandwidth, jitter, loss: the
-successor of Pogonip does), and then the delay-shortest path is not necessarily the one to judge by: a slower path may be
-the one that carries the bandwidth. All three are bottleneck figures of a path (the worst link decides), so removing the
-links that fail them and taking the shortest path in what is left is exact: it finds an admissible path whenever there is
-one, and the fastest of them.
+Edge clusters are described by links, not by a matrix: the delay between two nodes is that of the best path. Three
+things make the graph worth a module of its own. Distances are computed once per source and kept; when one link
+changes, only what that change can touch is computed again. A channel may demand more than delay (bandwidth, jitter,
+loss: the successor of Pogonip does), and then the delay-shortest path is not necessarily the one to judge by: a
+slower path may be the one that carries the bandwidth. All three are bottleneck figures of a path (the worst link
+decides), so removing the links that fail them and taking the shortest path in what is left is exact: it finds an
+admissible path whenever there is one, and the fastest of them.
 """
 
 import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import inf
 
 import numpy as np
@@ -141,7 +142,7 @@ class LinkGraph:
         while steps[-1] != self._index[a]:
             steps.append(before[steps[-1]])
         names = tuple(self._names[i] for i in reversed(steps))
-        used = [self._links[frozenset(pair)] for pair in zip(names, names[1:], strict=False)]
+        used = [self._links[frozenset(pair)] for pair in pairwise(names)]
         return Path(
             nodes=names,
             latency_ms=float(distance[target]),

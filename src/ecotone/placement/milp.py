@@ -1,10 +1,10 @@
 """A thin layer over HiGHS: variables and rows by the array, objectives one after the other.
 
-Lexicographic objectives are solved as stages: the optimum of each becomes a constraint of the next. A known solution (the
-heuristic's) is used in three ways, since the solver takes no starting point: its value bounds each stage from above as
-long as it is optimal in all earlier ones; a stage whose known value already equals a proven bound is not solved at all;
-and when the time runs out, what is reported is the better of the two. The clock is the caller's, because this package
-has none.
+Lexicographic objectives are solved as stages: the optimum of each becomes a constraint of the next. A known solution
+(the heuristic's) is used in three ways, since the solver takes no starting point: its value bounds each stage from
+above as long as it is optimal in all earlier ones; a stage whose known value already equals a proven bound is not
+solved at all; and when the time runs out, what is reported is the better of the two. The clock is the caller's,
+because this package has none.
 """
 
 from collections.abc import Callable, Sequence

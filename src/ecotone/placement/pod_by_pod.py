@@ -2,8 +2,8 @@
 
 Both know resources and nothing else: no delays, no tiers, no applications. They take pods one at a time in the order
 given and leave a pod pending when no node fits, so an application can end up half placed, its pods holding capacity
-that nobody can use. An application counts as deployed only when all of its pods run. As in the paper they see the edge
-nodes alone, because a policy that cannot tell tiers apart cannot be trusted with nodes that cost money.
+that nobody can use. An application counts as deployed only when all of its pods run. As in the paper they see the
+edge nodes alone, because a policy that cannot tell tiers apart cannot be trusted with nodes that cost money.
 """
 
 from collections.abc import Callable, Sequence

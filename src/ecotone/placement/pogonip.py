@@ -1,21 +1,21 @@
 """Pogonip's greedy heuristic (section V, Algorithms 1 and 2).
 
-A queue goes to the edge node near the control node with the largest beta (spread the queues), a microservice to the edge
-node near its queue with the smallest beta (fill what is open), and what finds no room on the edge to the cloud node with
-the smallest beta. beta counts the further copies that would fit, by the scarcest resource.
+A queue goes to the edge node near the control node with the largest beta (spread the queues), a microservice to the
+edge node near its queue with the smallest beta (fill what is open), and what finds no room on the edge to the cloud
+node with the smallest beta. beta counts the further copies that would fit, by the scarcest resource.
 
 Deviations from the text, each because the text leaves a hole:
 
 * Order. Algorithm 1 walks application by application; the prototype's PriorityMqSort (section VI) takes every waiting
-  queue of a delay bound before any microservice, and that is what the published runs did. `order="queues-first"` is the
-  default; `order="application"` is the literal loop, which strands later queues behind earlier microservices.
+  queue of a delay bound before any microservice, and that is what the published runs did. `order="queues-first"` is
+  the default; `order="application"` is the literal loop, which strands later queues behind earlier microservices.
 * The placement is recorded, free capacity shrinks with every decision, and the list of forwarded microservices starts
   empty: the pseudo-code does none of the three.
 * All or nothing. A microservice with no room in edge or cloud rejects its application and everything of it is undone.
 * Queues never go to the cloud. The text forbids it; the released plugins did not.
 * Ties in beta are common. By default the byte order of host names decides; `tie="latency"` prefers the nearest host
-  (to the queue, or to the control node for a queue), `tie="random"` draws from a seeded hash as the prototype's framework
-  drew at random. In the cloud the cheaper host wins a tie first.
+  (to the queue, or to the control node for a queue), `tie="random"` draws from a seeded hash as the prototype's
+  framework drew at random. In the cloud the cheaper host wins a tie first.
 * Requests of zero would divide by zero: the instance refuses them.
 """
 

@@ -1,17 +1,19 @@
 """Pogonip's optimum: both placement problems solved exactly, in order of importance.
 
-Applications placed, microservices kept on the edge, edge nodes in use, delay; then the price of the cloud for what was
-forwarded. The paper adds the cost of edge nodes and the number of forwarded microservices into one sum, in which renting
-the cloud can be as good as opening a node, says nothing about delay, and has no answer at all when one queue does not
-fit. Here forwarding always weighs more than any number of nodes, delay decides among what the paper calls optimal, and
-what cannot be placed is rejected with a reason. Edge nodes count one each, as in the paper's experiments.
+Applications placed, microservices kept on the edge, edge nodes in use, delay; then the price of the cloud for what
+was forwarded. The paper adds the cost of edge nodes and the number of forwarded microservices into one sum, in which
+renting the cloud can be as good as opening a node, says nothing about delay, and has no answer at all when one queue
+does not fit. Here forwarding always weighs more than any number of nodes, delay decides among what the paper calls
+optimal, and what cannot be placed is rejected with a reason. Edge nodes count one each, as in the paper's
+experiments.
 
 The heuristics run first. Their answer bounds every stage, is returned if nothing better is found in time, and so the
 result is never worse than theirs. `stages` say for every objective what was reached, what was proven and the gap.
 
-Exactness. The delay stage knows the cloud by the nearest host a component may use: exact when cloud hosts are equally far
-from a queue, as in the paper; otherwise delay to the cloud may come out longer than the stage says, and the price, not the
-delay, picks the host. With a time limit the answer depends on the machine's speed; without one it does not.
+Exactness. The delay stage knows the cloud by the nearest host a component may use: exact when cloud hosts are equally
+far from a queue, as in the paper; otherwise delay to the cloud may come out longer than the stage says, and the
+price, not the delay, picks the host. With a time limit the answer depends on the machine's speed; without one it does
+not.
 """
 
 from dataclasses import dataclass
@@ -62,9 +64,7 @@ def pogonip_opt(
         answer = _with_cloud(instance, dealt, gap=gap, time_limit=left(), clock=clock)
         if answer is not None:
             placement, stage = answer
-            return _finish(
-                instance, warm, placement, (*outcome.stages, stage), gap=gap, time_limit=left(), clock=clock
-            )
+            return _finish(instance, warm, placement, (*outcome.stages, stage), gap=gap, time_limit=left(), clock=clock)
     return _finish(instance, warm, None, outcome.stages, gap=gap, time_limit=left(), clock=clock)
 
 
@@ -132,9 +132,9 @@ def _finish(
     clock: Clock | None,
 ) -> Exact:
     """The better of the model's answer and the heuristics', the latter with its cloud price made optimal too."""
-    if placement is not None and not violations(instance, placement):
-        if better(instance, placement, warm) is placement:
-            return Exact(placement=placement, stages=stages, source="model")
+    valid = placement is not None and not violations(instance, placement)
+    if valid and placement is not None and better(instance, placement, warm) is placement:
+        return Exact(placement=placement, stages=stages, source="model")
     dealt = Dealt(
         hosts=tuple(
             None

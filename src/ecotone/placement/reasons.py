@@ -47,12 +47,12 @@ def edge_candidates(instance: Instance, application: Application, component: Com
     if component.pinned is not None and application.queue.pinned is not None:
         assert allowed is not None
         return allowed & instance.is_edge
-    mask = instance.is_edge & (instance.delay(component)[queue] <= delay_bound(application, component))
+    mask: BoolArray = instance.is_edge & (instance.delay(component)[queue] <= delay_bound(application, component))
     return mask if allowed is None else mask & allowed
 
 
 def cloud_candidates(instance: Instance, component: Component, queue: int) -> BoolArray:
-    """Cloud hosts the component may be forwarded to: the application's bound does not hold there, the channel's does."""
+    """Cloud hosts the component may be forwarded to: only its channel's own bound holds there."""
     mask = ~instance.is_edge
     if component.qos is not None:
         row = instance.delay(component)[queue]

@@ -1,7 +1,7 @@
-"""Round-robin, the paper's second benchmark: nodes in a circle, each pod on the first with room from where the last stopped.
+"""Round-robin, the paper's second benchmark: nodes in a circle, each pod on the next one with room.
 
-The position outlives a run: the paper's second run starts where the first one ended, which is why its placements differ
-from run to run. `start` takes the position of the previous run, `Run.pointer` returns the next.
+The position outlives a run: the paper's second run starts where the first one ended, which is why its placements
+differ from run to run. `start` takes the position of the previous run, `Run.pointer` returns the next.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """Integers a solver can be trusted with.
 
-Memory in bytes makes coefficients of 1e9, and a solver whose tolerance is 1e-6 then overlooks kilobytes. Per resource,
-everything is divided by the greatest common divisor of the demands, which loses nothing: what a host has beyond a
-multiple of it nobody can use. Only where the numbers stay large even then are demands rounded up and capacities down,
-so that an answer is always valid and at worst one part in a million too careful.
+Memory in bytes makes coefficients of 1e9, and a solver whose tolerance is 1e-6 then overlooks kilobytes. Per
+resource, everything is divided by the greatest common divisor of the demands, which loses nothing: what a host has
+beyond a multiple of it nobody can use. Only where the numbers stay large even then are demands rounded up and
+capacities down, so that an answer is always valid and at worst one part in a million too careful.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """What a placement solver answers, and the figures by which answers are compared.
 
-An answer is one host per component of every admitted application, queue first, and a reason for every application that
-was not admitted. Whole applications only: one that lacks a single pod is not placed.
+An answer is one host per component of every admitted application, queue first, and a reason for every application
+that was not admitted. Whole applications only: one that lacks a single pod is not placed.
 """
 
 from collections.abc import Mapping

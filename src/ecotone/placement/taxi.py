@@ -1,7 +1,7 @@
 """The paper's two scenarios (section VII, Fig. 2): the taxi application on seven edge nodes, with and without a cloud.
 
-Link delays are those of the prototype's own topology, resources and prices those of the paper's text. The pods stand in
-the order of the application's manifests (queue, storage, load generator, two aggregators): First-fit's published
+Link delays are those of the prototype's own topology, resources and prices those of the paper's text. The pods stand
+in the order of the application's manifests (queue, storage, load generator, two aggregators): First-fit's published
 placement depends on it.
 """
 
@@ -45,7 +45,7 @@ def scenario_1() -> Instance:
 
 
 def scenario_2(applications: int = 8) -> Instance:
-    """Eight (or more) applications, seven Raspberry Pis with 4 GiB, thirty rentable cloud nodes 40 ms from the control node."""
+    """Eight (or more) applications, seven Raspberry Pis with 4 GiB, thirty rentable cloud nodes."""
     hosts = [Host(name=n, tier="edge", free=(4000, 4096 * MIB)) for n in EDGE]
     for kind, cpu, memory, price in CLOUD_TYPES:
         hosts += [

@@ -1,0 +1,76 @@
+"""The exact models against brute force and against each other."""
+
+import pytest
+
+from ecotone.experiments.pogonip_instances import edge_cluster, random_small
+from ecotone.placement.aggregated_model import AggregatedModel
+from ecotone.placement.ball_model import BallModel
+from ecotone.placement.checker import violations
+from ecotone.placement.improved_greedy import improved_greedy
+from ecotone.placement.milp import lexicographic
+from ecotone.placement.paper_model import cloud_problem, edge_problem
+from ecotone.placement.pogonip import pogonip
+from ecotone.placement.pogonip_opt import pogonip_opt
+from ecotone.placement.solution import figures
+from placement.brute_force import best_rank, least_g, with_endless_cloud
+
+SAMPLE = range(60)
+CAMPAIGN = range(200)
+
+
+@pytest.mark.parametrize("seed", CAMPAIGN)
+def test_the_optimum_is_the_best_of_all_placements(seed: int) -> None:
+    instance = random_small(seed)
+    answer = pogonip_opt(instance, time_limit=None)
+    assert violations(instance, answer.placement) == []
+    assert answer.proven
+    assert figures(instance, answer.placement).rank[:4] == pytest.approx(best_rank(instance)[:4])
+
+
+@pytest.mark.parametrize("seed", CAMPAIGN)
+def test_the_aggregated_model_the_papers_model_and_brute_force_agree_on_g(seed: int) -> None:
+    instance = with_endless_cloud(random_small(seed))
+    expected = least_g(instance)
+    aggregated = AggregatedModel(instance, admission=False)
+    _, stage = aggregated.model.minimise(aggregated.papers())
+    published = edge_problem(instance)
+    assert (stage.value, published.stage.value) == (expected, expected)
+
+
+@pytest.mark.parametrize("seed", SAMPLE)
+def test_the_cloud_is_rented_at_the_price_the_papers_cloud_problem_finds(seed: int) -> None:
+    instance = random_small(seed)
+    answer = pogonip_opt(instance, time_limit=None).placement
+    forwarded = [
+        (a, i) for a, row in enumerate(answer.hosts) for i, h in enumerate(row or ()) if not instance.is_edge[h]
+    ]
+    published = cloud_problem(instance, forwarded)
+    assert figures(instance, answer).cloud_cost_per_hour == pytest.approx(published.stage.value)
+
+
+@pytest.mark.parametrize("seed", SAMPLE)
+def test_the_ball_model_agrees_where_delay_does_not_count(seed: int) -> None:
+    instance = random_small(seed)
+    ball, aggregated = BallModel(instance), AggregatedModel(instance)
+    values = [
+        [stage.value for stage in lexicographic(m.model, [m.rejected(), m.forwarded(), m.nodes()]).stages]
+        for m in (ball, aggregated)
+    ]
+    assert values[0] == values[1]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_optimum_is_never_worse_than_a_heuristic(seed: int) -> None:
+    instance = edge_cluster(nodes=12, applications=4, classes=2, seed=seed, cloud=6)
+    best = figures(instance, pogonip_opt(instance, time_limit=2.0).placement).rank
+    for heuristic in (pogonip, improved_greedy):
+        assert best <= figures(instance, heuristic(instance)).rank
+
+
+def test_out_of_time_the_heuristic_answers_and_the_gap_is_told() -> None:
+    instance = edge_cluster(nodes=60, applications=25, classes=None, seed=3)
+    answer = pogonip_opt(instance, time_limit=0.05)
+    assert violations(instance, answer.placement) == []
+    assert not answer.proven
+    open_stages = [stage for stage in answer.stages if stage.status != "optimal"]
+    assert open_stages and all(stage.gap is not None and stage.bound <= stage.value for stage in open_stages)
