@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from descheduling.priced import PROFILE, cluster, running
 
+from descheduling.priced import PROFILE, cluster, running
 from ecotone.descheduling import Settings, deschedule, settings_for
 from ecotone.model import ClusterState, Evict, Pod, WorkloadKey
 from ecotone.model.objects import DisruptionBudget, PodSpec, Reservation
