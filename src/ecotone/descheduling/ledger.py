@@ -46,12 +46,12 @@ class Ledger:
         self._left.setdefault(str(pod.kind.workload), {})[pod.node or ""] = self._state.now
 
     def memory(self) -> dict[str, object]:
-        """Nodes each workload has left lately; what is older than it matters is forgotten."""
+        """All that was remembered, with the nodes each workload has left lately; older moves are forgotten."""
         horizon = self._state.now - self._settings.no_return
         kept = {
             workload: {node: at for node, at in left.items() if at >= horizon} for workload, left in self._left.items()
         }
-        return {MEMORY: {workload: left for workload, left in kept.items() if left}}
+        return {**self._state.memory, MEMORY: {workload: left for workload, left in kept.items() if left}}
 
 
 def _read(memory: object) -> dict[str, dict[str, float]]:

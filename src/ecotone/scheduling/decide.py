@@ -81,7 +81,7 @@ class _Round:
         for run in _runs(queue):
             self._place(run)
         self._give_up_on_groups()
-        return Decisions(tuple(self.decisions), self.framework.remember())
+        return Decisions(tuple(self.decisions), {**self.state.memory, **self.framework.remember()})
 
     def _place(self, run: Sequence[Pod]) -> None:
         """Pods of one kind, one after the other; what one placement leaves unchanged is not computed again."""
