@@ -7,8 +7,9 @@ new one, and what is derived from it (a label's column, say) is computed on firs
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from ecotone.model.selectors import NodeAffinity, NodeTerm, Requirement, Taint
 
 BASE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 CPU, MEMORY = 0, 1
+
+Derived = TypeVar("Derived")
+_MOST_DERIVED = 4096
 
 
 class NodeTable:
@@ -37,9 +41,23 @@ class NodeTable:
         self.all_rows: Rows = np.arange(len(self.nodes))
         self._labels: dict[str, tuple[Codes, list[str]]] = {}
         self._matches: dict[object, Mask] = {}
+        self._derived: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    def derived(self, key: Hashable, compute: Callable[[NodeTable], Derived]) -> Derived:
+        """What follows from the nodes alone, computed once per table; `key` names the question in full."""
+        try:
+            known: Derived = self._derived[key]
+        except KeyError:
+            if len(self._derived) >= _MOST_DERIVED:
+                self._derived.clear()
+            known = compute(self)
+            if isinstance(known, np.ndarray):
+                known.flags.writeable = False
+            self._derived[key] = known
+        return known
 
     def column(self, resource: str) -> int | None:
         """Which column of `allocatable` holds the resource."""

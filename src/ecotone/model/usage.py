@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Rows
+from ecotone.model.kinds import KindIndex
 from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import HostPort, Pod, PodKind
 
@@ -31,7 +32,9 @@ class Usage:
         self.placed: dict[PodKind, Counts] = {}
         self._own: set[PodKind] = set()
         self._vectors: dict[PodKind, tuple[Rows, Ints]] = {}
+        self._all_vectors: dict[PodKind, tuple[Rows, Ints]] = {}
         self.peers: dict[PodKind, Counts] = {}
+        self.kinds = KindIndex()
 
     def copy(self) -> Usage:
         """An independent twin; both sides stop owning the counts they share."""
@@ -47,6 +50,8 @@ class Usage:
         twin.peers = self.peers.copy()
         twin._own = set()
         twin._vectors = self._vectors.copy()
+        twin._all_vectors = self._all_vectors.copy()
+        twin.kinds = self.kinds
         self._own = set()
         return twin
 
@@ -92,7 +97,9 @@ class Usage:
             self.placed[kind] = dict(self.placed.get(kind, {}))
             self.peers[kind] = dict(self.peers.get(kind, {}))
             self._own.add(kind)
+            self.kinds.learn(kind)
         _bump(self.placed[kind], row, sign)
+        self._all_vectors.pop(kind, None)
         if pod.is_peer:
             _bump(self.peers[kind], row, sign)
             self._vectors.pop(kind, None)
@@ -101,11 +108,14 @@ class Usage:
         """Rows that host communicating pods of the kind, and how many each."""
         vectors = self._vectors.get(kind)
         if vectors is None:
-            counts = self.peers.get(kind, {})
-            rows = np.fromiter(counts.keys(), dtype=np.intp, count=len(counts))
-            amounts = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
-            order = np.argsort(rows)
-            vectors = self._vectors[kind] = (rows[order], amounts[order])
+            vectors = self._vectors[kind] = _as_vectors(self.peers.get(kind, {}))
+        return vectors
+
+    def everywhere(self, kind: PodKind) -> tuple[Rows, Ints]:
+        """Rows that hold pods of the kind, those on their way out included, and how many each."""
+        vectors = self._all_vectors.get(kind)
+        if vectors is None:
+            vectors = self._all_vectors[kind] = _as_vectors(self.placed.get(kind, {}))
         return vectors
 
     def resized(self, before: NodeTable, after: NodeTable) -> Usage:
@@ -128,6 +138,8 @@ class Usage:
         grown.ports = {moved[row]: ports for row, ports in self.ports.items() if row in moved}
         grown.placed = _remapped(self.placed, moved)
         grown.peers = _remapped(self.peers, moved)
+        # The index only grows: start over once most of what it knows runs nowhere.
+        grown.kinds = self.kinds if len(self.kinds) <= 64 + 2 * len(grown.placed) else KindIndex(grown.placed)
         # A resource that only just became a column was not summed so far.
         for name in set(after.resources) - set(before.resources):
             column = after.column(name)
@@ -153,5 +165,18 @@ def _bump(counts: Counts, row: int, by: int) -> None:
         counts.pop(row, None)
 
 
+def _as_vectors(counts: Counts) -> tuple[Rows, Ints]:
+    rows = np.fromiter(counts.keys(), dtype=np.intp, count=len(counts))
+    amounts = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
+    order = np.argsort(rows)
+    return rows[order], amounts[order]
+
+
 def _remapped(counts: dict[PodKind, Counts], moved: dict[int, int]) -> dict[PodKind, Counts]:
-    return {kind: {moved[row]: amount for row, amount in rows.items() if row in moved} for kind, rows in counts.items()}
+    """Counts over the new rows; kinds that run nowhere any more are forgotten."""
+    remapped = {}
+    for kind, rows in counts.items():
+        kept = {moved[row]: amount for row, amount in rows.items() if row in moved}
+        if kept:
+            remapped[kind] = kept
+    return remapped
