@@ -75,7 +75,9 @@ def pod(
         **of_kind,
     )
     bound = {} if node is None else {"phase": "Running", "bound_at": created}
-    return Pod(name, uid=more.pop("uid", f"uid-{namespace}-{name}"), kind=kind, node=node, created=created, **bound | more)
+    return Pod(
+        name, uid=more.pop("uid", f"uid-{namespace}-{name}"), kind=kind, node=node, created=created, **bound | more
+    )
 
 
 def cluster(
@@ -88,10 +90,10 @@ def cluster(
 ) -> ClusterState:
     """A state with these nodes and pods; further keyword arguments are attributes of `ClusterState`."""
     state = ClusterState()
-    for name, value in fields.items():
+    for name, given in fields.items():
         if not hasattr(state, name):
             raise AttributeError(name)
-        setattr(state, name, value)
+        setattr(state, name, given)
     state.namespaces = dict(namespaces or {})
     state.set_nodes(nodes)
     for each in workloads:

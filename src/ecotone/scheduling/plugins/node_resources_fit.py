@@ -1,73 +1,218 @@
-"""NodeResourcesFit: what the pod requests must be free; scored by how much is left (LeastAllocated and its kin).
+"""NodeResourcesFit: what the pod requests must be free; scored by how much is left, or taken, afterwards.
 
-Facts of Kubernetes 1.36: requests count as kube-scheduler counts them (`PodSpec.requests` is effective), scores use the
-non-zero requests (100m, 200Mi for a container that asks for nothing) of CPU and memory, in whole numbers.
+Requests count as kube-scheduler counts them (`PodSpec.requests` is effective). Scores use the non-zero requests of CPU and
+memory (100m, 200Mi for a container that asks for nothing), in whole numbers, by one of three strategies with the names and
+arguments they have in Kubernetes: LeastAllocated (the default), MostAllocated, RequestedToCapacityRatio.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from ecotone.model.arrays import Ints, Mask, Rows
-from ecotone.model.nodes import NodeTable
-from ecotone.model.objects import Pod
+from ecotone.model.errors import InputError, did_you_mean
+from ecotone.model.nodes import BASE_RESOURCES
+from ecotone.model.objects import Node, Pod
 from ecotone.scheduling.plugin import Change, Cycle, Event, Rejection, pick
 
 TOO_MANY_PODS = "Too many pods"
 INSUFFICIENT = "Insufficient {}"
+MAX = 100
+MAX_SHAPE_SCORE = 10
+
+Weights = tuple[tuple[str, int], ...]
+Judge = Callable[[Ints, Ints], Ints]
+"""(asked, capacity) -> 0..100 per row; only rows with capacity matter."""
 
 
 class NodeResourcesFit:
     name = "NodeResourcesFit"
     placement_changes: Change | None = "row"
 
+    def __init__(
+        self,
+        *,
+        scoringStrategy: Mapping[str, Any] | None = None,  # noqa: N803 - the arguments' names are Kubernetes'
+        ignoredResources: Iterable[str] = (),  # noqa: N803
+        ignoredResourceGroups: Iterable[str] = (),  # noqa: N803
+    ) -> None:
+        strategy = dict(scoringStrategy or {})
+        self.weights = read_weights(strategy.get("resources"))
+        self.strategy = strategy.get("type", "LeastAllocated")
+        self.judge = _judge(self.strategy, strategy.get("requestedToCapacityRatio") or {})
+        self.ignored = frozenset(ignoredResources)
+        self.ignored_groups = frozenset(ignoredResourceGroups)
+
     def filter(self, cycle: Cycle, rows: Rows) -> Mask | None:
-        ok: Mask = pick(cycle.state.usage.pod_count, rows, cycle) < pick(cycle.state.nodes.max_pods, rows, cycle)
-        for column, amount in _wanted(cycle, cycle.state.nodes):
-            ok = ok & self._fits(cycle, rows, column, amount)
+        nodes, usage = cycle.state.nodes, cycle.state.usage
+        ok: Mask = pick(usage.pod_count, rows, cycle) < pick(nodes.max_pods, rows, cycle)
+        for resource, amount in self._wanted(cycle.pod):
+            column = nodes.column(resource)
+            if column is None:
+                return np.zeros(len(rows), dtype=np.bool_)
+            free = pick(nodes.allocatable[:, column], rows, cycle) - pick(usage.requested[:, column], rows, cycle)
+            ok &= free >= amount
         return ok
 
     def reject(self, cycle: Cycle, rows: Rows) -> Sequence[Rejection]:
         nodes, usage = cycle.state.nodes, cycle.state.usage
-        full = pick(usage.pod_count, rows, cycle) >= pick(nodes.max_pods, rows, cycle)
-        found = [Rejection(full, TOO_MANY_PODS)]
-        for column, amount in _wanted(cycle, nodes):
-            short = ~self._fits(cycle, rows, column, amount)
-            never = pick(nodes.allocatable[:, column], rows, cycle) < amount
-            reason = INSUFFICIENT.format(nodes.resources[column])
-            found += [Rejection(short & never, reason, final=True), Rejection(short & ~never, reason)]
-        return found
+        found = [(pick(usage.pod_count, rows, cycle) >= pick(nodes.max_pods, rows, cycle), TOO_MANY_PODS)]
+        hopeless = np.zeros(len(rows), dtype=np.bool_)
+        for resource, amount in self._wanted(cycle.pod):
+            column = nodes.column(resource)
+            if column is None:
+                short = np.ones(len(rows), dtype=np.bool_)
+                hopeless |= short
+            else:
+                capacity = pick(nodes.allocatable[:, column], rows, cycle)
+                short = capacity - pick(usage.requested[:, column], rows, cycle) < amount
+                hopeless |= capacity < amount
+            found.append((short, INSUFFICIENT.format(resource)))
+        # One resource the node is too small for makes the whole verdict on that node final.
+        return [
+            Rejection(mask & part, reason, final)
+            for mask, reason in found
+            for part, final in ((hopeless, True), (~hopeless, False))
+        ]
 
-    def _fits(self, cycle: Cycle, rows: Rows, column: int, amount: int) -> Mask:
-        free = pick(cycle.state.nodes.allocatable[:, column], rows, cycle) - pick(
-            cycle.state.usage.requested[:, column], rows, cycle
-        )
-        fits: Mask = free >= amount
-        return fits
+    def _wanted(self, pod: Pod) -> list[tuple[str, int]]:
+        return [(name, amount) for name, amount in pod.spec.requests if amount > 0 and not self._ignores(name)]
+
+    def _ignores(self, resource: str) -> bool:
+        if not is_extended(resource):
+            return False
+        return resource in self.ignored or resource.partition("/")[0] in self.ignored_groups
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        nodes, usage = cycle.state.nodes, cycle.state.usage
         total = np.zeros(len(rows), dtype=np.int64)
-        weight = np.zeros(len(rows), dtype=np.int64)
-        for column in (0, 1):
-            capacity = pick(nodes.allocatable[:, column], rows, cycle)
-            asked = pick(usage.nonzero[:, column], rows, cycle) + cycle.pod.spec.nonzero[column]
+        weights: Ints | int = 0
+        for weight, capacity, taken, asked in shares(cycle, rows, self.weights, nonzero=True):
             some = capacity > 0
-            left = np.where(some & (asked <= capacity), (capacity - asked) * 100 // np.maximum(capacity, 1), 0)
-            total += left
-            weight += some
-        return total // np.maximum(weight, 1)
+            points = self.judge(taken + asked, np.maximum(capacity, 1))
+            if self.strategy == "RequestedToCapacityRatio":
+                some &= points > 0
+            total += points * (some * weight)
+            weights = weights + some * weight
+        if self.strategy == "RequestedToCapacityRatio":
+            return half_up(total / np.maximum(weights, 1))
+        return total // np.maximum(weights, 1)
 
     def hint(self, event: Event, pod: Pod, reasons: Sequence[str]) -> bool:  # noqa: ARG002
-        return event.resource == "node" or event.action in ("delete", "scale-down")
+        if isinstance(event.new, Node):
+            return self._could_hold(event.new, pod) and (
+                not isinstance(event.old, Node) or self._grew(event.old, event.new, pod)
+            )
+        if isinstance(event.new, Pod):
+            return event.new.key == pod.key or self._shrank(event.old, event.new, pod)
+        return event.action == "delete" and isinstance(event.old, Pod) and event.old.node is not None
+
+    def _could_hold(self, node: Node, pod: Pod) -> bool:
+        return all(node.allocatable.get(name, 0) >= amount for name, amount in self._wanted(pod))
+
+    def _grew(self, old: Node, new: Node, pod: Pod) -> bool:
+        names = ["pods", *(name for name, _ in self._wanted(pod))]
+        return any(new.allocatable.get(name, 0) > old.allocatable.get(name, 0) for name in names)
+
+    def _shrank(self, old: object | None, new: Pod, pod: Pod) -> bool:
+        if not isinstance(old, Pod) or new.node is None:
+            return False
+        return any(new.spec.request(name) < old.spec.request(name) for name, _ in self._wanted(pod))
 
 
-def _wanted(cycle: Cycle, nodes: NodeTable) -> list[tuple[int, int]]:
-    wanted = []
-    for resource, amount in cycle.pod.spec.requests:
+def read_weights(resources: Sequence[Mapping[str, Any]] | None) -> Weights:
+    """`resources: [{name, weight}]` of a scoring strategy; CPU and memory alike without it."""
+    if resources is None:
+        return (("cpu", 1), ("memory", 1))
+    try:
+        weights = tuple((str(each["name"]), int(each.get("weight", 1))) for each in resources)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"resources of a scoring strategy: {error}", hint="a list of {name, weight}") from error
+    if not weights or any(not 1 <= weight <= MAX for _, weight in weights):
+        raise InputError(f"resources of a scoring strategy need a weight from 1 to {MAX} each")
+    return weights
+
+
+def shares(cycle: Cycle, rows: Rows, weights: Weights, *, nonzero: bool) -> Iterable[tuple[int, Ints, Ints, int]]:
+    """Per scored resource: its weight, and for each row capacity, what is taken, and what the pod adds.
+
+    An extended resource counts only for pods that ask for it.
+    """
+    nodes, usage, spec = cycle.state.nodes, cycle.state.usage, cycle.pod.spec
+    for resource, weight in weights:
         column = nodes.column(resource)
-        if amount > 0 and column is not None:
-            wanted.append((column, amount))
-    return wanted
+        asked = spec.request(resource)
+        if column is None or (asked == 0 and resource not in BASE_RESOURCES):
+            continue
+        taken = usage.requested
+        if nonzero and column < 2:
+            taken, asked = usage.nonzero, spec.nonzero[column]
+        yield weight, pick(nodes.allocatable[:, column], rows, cycle), pick(taken[:, column], rows, cycle), asked
+
+
+def is_extended(resource: str) -> bool:
+    """A resource somebody's device plugin announces, not one of Kubernetes' own."""
+    return "/" in resource and "kubernetes.io/" not in resource
+
+
+def half_up(values: Any) -> Ints:
+    """Rounded half away from zero, as Go rounds; for values that are not negative."""
+    whole = np.floor(values)
+    rounded: Ints = (whole + (values - whole >= 0.5)).astype(np.int64)
+    return rounded
+
+
+def _judge(strategy: str, ratio: Mapping[str, Any]) -> Judge:
+    match strategy:
+        case "LeastAllocated":
+            return _least
+        case "MostAllocated":
+            return _most
+        case "RequestedToCapacityRatio":
+            return _ratio(ratio.get("shape") or ())
+    known = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
+    raise InputError(f"unknown scoring strategy {strategy!r}", hint=did_you_mean(strategy, known) or ", ".join(known))
+
+
+def _least(asked: Ints, capacity: Ints) -> Ints:
+    left: Ints = np.maximum(capacity - asked, 0) * MAX // capacity
+    return left
+
+
+def _most(asked: Ints, capacity: Ints) -> Ints:
+    taken: Ints = np.minimum(asked, capacity) * MAX // capacity
+    return taken
+
+
+def _ratio(shape: Sequence[Mapping[str, Any]]) -> Judge:
+    """A broken line through the shape's points, looked up by the percentage in use."""
+    try:
+        points = [(int(each["utilization"]), int(each["score"]) * (MAX // MAX_SHAPE_SCORE)) for each in shape]
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"shape of requestedToCapacityRatio: {error}", hint="{utilization, score} pairs") from error
+    if not points or any(one[0] >= two[0] for one, two in pairwise(points)):
+        raise InputError("requestedToCapacityRatio needs a shape with points of rising utilization")
+    if not all(0 <= use <= MAX and 0 <= score <= MAX for use, score in points):
+        raise InputError(f"a shape's utilization is 0..{MAX}, its score 0..{MAX_SHAPE_SCORE}")
+    table = np.array([_on_line(points, percent) for percent in range(MAX + 1)], dtype=np.int64)
+
+    def judge(asked: Ints, capacity: Ints) -> Ints:
+        return table[np.minimum(asked, capacity) * MAX // capacity]
+
+    return judge
+
+
+def _on_line(points: Sequence[tuple[int, int]], percent: int) -> int:
+    before: tuple[int, int] | None = None
+    for use, score in points:
+        if percent <= use:
+            if before is None:
+                return score
+            rise, run = (score - before[1]) * (percent - before[0]), use - before[0]
+            # Whole-number division drops the fraction towards zero, downhill too.
+            return before[1] + (abs(rise) // run) * (1 if rise >= 0 else -1)
+        before = (use, score)
+    return points[-1][1]
