@@ -1,0 +1,89 @@
+"""Experiments by name, each a reproduction of a published table or figure with the published numbers beside ours.
+
+An experiment is a function of a few options that returns tables; the command line prints them and writes the plots.
+What is published and what we computed are different columns of the same row, and every difference carries a sentence
+in `notes`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ecotone.model.errors import InputError, did_you_mean
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`runs` repetitions from `seed` on; plots and data go to `report` when given; `quick` trims what takes minutes."""
+
+    runs: int | None = None
+    seed: int = 0
+    report: Path | None = None
+    quick: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """`figures` is the same in a shape for machines; `plots` are the files written."""
+
+    name: str
+    tables: Sequence[Table]
+    notes: Sequence[str] = ()
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    plots: Sequence[Path] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    name: str
+    summary: str
+    target: str
+    """`module:function`, imported when the experiment runs: some need plotting and solvers."""
+
+    def run(self, options: Options) -> Result:
+        module, _, attribute = self.target.partition(":")
+        function: Callable[[Options], Result] = getattr(import_module(module), attribute)
+        return function(options)
+
+
+EXPERIMENTS: dict[str, Experiment] = {}
+
+
+def register(name: str, summary: str, target: str) -> None:
+    EXPERIMENTS[name] = Experiment(name=name, summary=summary, target=target)
+
+
+def find(name: str) -> Experiment:
+    experiment = EXPERIMENTS.get(name)
+    if experiment is None:
+        hint = did_you_mean(name, EXPERIMENTS) or f"known: {', '.join(sorted(EXPERIMENTS))}"
+        raise InputError(f"unknown experiment {name!r}", hint=hint)
+    return experiment
+
+
+register(
+    "pogonip-1",
+    "Pogonip 2021, Fig. 3: one application on seven edge nodes, delay to its queue under five policies",
+    "ecotone.experiments.pogonip_one:run",
+)
+register(
+    "pogonip-2",
+    "Pogonip 2021, Figs. 4 and 5: eight applications on edge and cloud, deployed, forwarded, price and delay",
+    "ecotone.experiments.pogonip_two:run",
+)
+register(
+    "pogonip-time",
+    "Pogonip 2021, table II: resolution times, and scaling far beyond it",
+    "ecotone.experiments.pogonip_time:run",
+)
