@@ -92,7 +92,7 @@ def test_a_solver_from_a_wheel_takes_over_the_whole_decision(acme: None) -> None
 
 def test_a_wrong_argument_is_the_users_error_not_a_traceback(acme: None) -> None:
     profile = Profile("acme", enabled=(Use("PrioritySort"), Use("LastByName")), args={"LastByName": {"bonnus": 1}})
-    with pytest.raises(InputError, match="LastByName.*bonnus"):
+    with pytest.raises(InputError, match=r"LastByName.*bonnus"):
         decide(two_nodes_and_a_pod().freeze(), profile)
 
 
