@@ -42,6 +42,7 @@ class NodeTable:
         self._labels: dict[str, tuple[Codes, list[str]]] = {}
         self._matches: dict[object, Mask] = {}
         self._derived: dict[Hashable, Any] = {}
+        self._tiers: dict[tuple[str, ...], Ints] = {}
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -75,6 +76,10 @@ class NodeTable:
         return rank
 
     @cached_property
+    def names_in_order(self) -> list[bytes]:
+        return sorted(name.encode() for name in self.names)
+
+    @cached_property
     def hashes(self) -> Hashes:
         return hash_texts(self.names)
 
@@ -85,6 +90,20 @@ class NodeTable:
     @cached_property
     def price(self) -> Floats:
         return np.array([node.price_per_hour for node in self.nodes], dtype=np.float64)
+
+    @cached_property
+    def measured(self) -> Floats:
+        """CPU (millicores) and memory (bytes) measured as not in use; NaN where nothing usable is known."""
+        found = np.array(
+            [[_or_nan(node.available_cpu), _or_nan(node.available_memory)] for node in self.nodes], dtype=np.float64
+        ).reshape(len(self.nodes), 2)
+        found[~np.isfinite(found) | (found < 0)] = np.nan
+        return found
+
+    @cached_property
+    def measured_at(self) -> Floats:
+        """When; infinitely late where it was not said, since such a value counts as fresh."""
+        return np.array([np.inf if node.measured_at is None else node.measured_at for node in self.nodes])
 
     def labels(self, key: str) -> tuple[Codes, list[str]]:
         """The label's column: a code per node (-1: absent) and the value behind each code."""
@@ -97,6 +116,14 @@ class NodeTable:
                 if value is not None:
                     codes[row] = values.setdefault(value, len(values))
             known = self._labels[key] = (codes, list(values))
+        return known
+
+    def tier_codes(self, order: tuple[str, ...]) -> Ints:
+        """Each node's place in an order of tiers; those of no tier come after all of them."""
+        known = self._tiers.get(order)
+        if known is None:
+            places = {tier: place for place, tier in enumerate(order)}
+            known = self._tiers[order] = np.array([places.get(node.tier or "", len(order)) for node in self.nodes])
         return known
 
     def tier_is(self, tier: str) -> Mask:
@@ -163,3 +190,7 @@ class NodeTable:
         for term in affinity.required:
             mask = mask | self.matches_term(term)
         return mask
+
+
+def _or_nan(value: float | None) -> float:
+    return np.nan if value is None else value

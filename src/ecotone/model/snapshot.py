@@ -47,7 +47,8 @@ class Snapshot:
     reservations: tuple[Reservation, ...] = ()
     last_moves: Mapping[WorkloadKey, float] = field(default_factory=dict)
     memory: Mapping[str, object] = field(default_factory=dict)
-    kinds_of: Mapping[WorkloadKey, tuple[PodKind, ...]] = field(default_factory=dict)
+    kinds: Mapping[PodKind, int] = field(default_factory=dict)
+    named: Mapping[tuple[str, str], tuple[PodKind, ...]] = field(default_factory=dict)
 
     def pods(self) -> Iterator[Pod]:
         """Every pod that is not finished: bound ones node by node, then those on vanished nodes, then the waiting."""

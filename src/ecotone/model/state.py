@@ -1,8 +1,8 @@
 """The cluster as it is known now, mutable, and the way to an immutable snapshot of it.
 
 `ClusterState` is filled from files at once or from watch streams event by event, and both ways must give the same columns.
-`freeze()` hands out a `Snapshot` that later events never touch; `Snapshot.thaw()` gives the engine a copy on which it can
-play its own decisions forward.
+`freeze()` hands out a `Snapshot` that later events never touch; `ClusterState.of(snapshot)` gives the engine a copy on which
+it can play its own decisions forward.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class ClusterState:
         self.reservations: tuple[Reservation, ...] = ()
         self.last_moves: dict[WorkloadKey, float] = {}
         self.memory: dict[str, object] = {}
-        self.kinds_of: dict[WorkloadKey, tuple[PodKind, ...]] = {}
+        self.kinds: dict[PodKind, int] = {}
+        self.named: dict[tuple[str, str], tuple[PodKind, ...]] = {}
         self._homes: dict[str, str] | None = {}
         self._network: Network | None = None
 
@@ -71,8 +72,6 @@ class ClusterState:
     def drop_node(self, name: str) -> None:
         if name in self.nodes.index:
             left = [node for node in self.nodes.nodes if node.name != name]
-            for pod in self.usage.pods_on[self.nodes.index[name]]:
-                self.homeless[pod.key] = pod
             self._replace_table(NodeTable(left, resources=self.nodes.resources))
 
     def _replace_table(self, table: NodeTable) -> None:
@@ -81,6 +80,7 @@ class ClusterState:
             if name not in table.index:
                 for pod in self.usage.pods_on[before.index[name]]:
                     self.homeless[pod.key] = pod
+                    self._where.pop(pod.key, None)
         self.usage = self.usage.resized(before, table)
         self.nodes = table
         self._network = None
@@ -99,7 +99,7 @@ class ClusterState:
         self.drop_pod(pod.key)
         if pod.terminal:
             return
-        self._know_kind(pod.kind)
+        self._know(pod.kind, +1)
         if pod.node is None:
             self.pending[pod.key] = pod
         elif pod.node in self.nodes.index:
@@ -108,23 +108,38 @@ class ClusterState:
             self.homeless[pod.key] = pod
 
     def drop_pod(self, key: str) -> None:
-        if self.pending.pop(key, None) is not None or self.homeless.pop(key, None) is not None:
+        waiting = self.pending.pop(key, None) or self.homeless.pop(key, None)
+        if waiting is not None:
+            self._know(waiting.kind, -1)
             return
+        found = self._take(key)
+        if found is not None:
+            self.usage.forget_recent(*found)
+
+    def lift(self, key: str) -> Pod | None:
+        """Thinks a running pod away, to judge where it would go now: its requests, ports and usage return to its node."""
+        found = self._take(key)
+        if found is None:
+            return None
+        if not self.usage.forget_recent(*found):
+            self.usage.give_back(*found)
+        return found[0]
+
+    def _take(self, key: str) -> tuple[Pod, int] | None:
         node = self._where.pop(key, None)
         if node is None:
-            return
-        row = self.nodes.index.get(node)
-        if row is None:
-            return
+            return None
+        row = self.nodes.index[node]
         pod = next(each for each in self.usage.pods_on[row] if each.key == key)
         self.usage.remove(pod, row, self.nodes)
-        self.usage.forget_recent(pod, row)
+        self._know(pod.kind, -1)
+        return pod, row
 
     def assume(self, pod: Pod, node: str) -> Pod:
         """The pod counts on this node from now on, before anybody confirmed it."""
         placed = pod.on(node, at=self.now)
+        self._know(pod.kind, +1)
         self.drop_pod(pod.key)
-        self._know_kind(pod.kind)
         self._settle(placed, assumed=True)
         return placed
 
@@ -141,27 +156,34 @@ class ClusterState:
         if self._homes is not None:
             self._homes[pod.key] = pod.node or ""
         if assumed or self._newer_than_measurement(pod, row):
-            self._note_recent(pod, row)
+            self.usage.note_recent(pod, row)
 
     def _newer_than_measurement(self, pod: Pod, row: int) -> bool:
         measured = self.nodes.nodes[row].measured_at
         return measured is not None and pod.bound_at is not None and pod.bound_at > measured
 
-    def _note_recent(self, pod: Pod, row: int) -> None:
-        self.usage.note_recent(pod, row, self.pod_usage(pod.kind))
-
     def _recount_recent(self, row: int) -> None:
         for pod in self.usage.pods_on[row]:
-            self.usage.forget_recent(pod, row)
-        self.usage.recent[row] = 0.0
-        for pod in self.usage.pods_on[row]:
             if self._newer_than_measurement(pod, row):
-                self._note_recent(pod, row)
+                self.usage.note_recent(pod, row)
+            else:
+                self.usage.forget_recent(pod, row)
 
-    def _know_kind(self, kind: PodKind) -> None:
-        kinds = self.kinds_of.get(kind.workload, ())
-        if kind not in kinds:
-            self.kinds_of[kind.workload] = (*kinds, kind)
+    def _know(self, kind: PodKind, by: int) -> None:
+        """Keeps the kinds that have pods, bound or waiting, findable by their workload's name."""
+        name = (kind.workload.namespace, kind.workload.name)
+        count = self.kinds.get(kind, 0) + by
+        if count:
+            if count == by:
+                self.named[name] = (*self.named.get(name, ()), kind)
+            self.kinds[kind] = count
+            return
+        del self.kinds[kind]
+        left = tuple(each for each in self.named[name] if each != kind)
+        if left:
+            self.named[name] = left
+        else:
+            del self.named[name]
 
     def pod_usage(self, kind: PodKind) -> tuple[float, float]:
         """CPU (millicores) and memory (bytes) one pod of the kind uses: measured, else what it requests."""
@@ -240,7 +262,8 @@ class ClusterState:
             reservations=self.reservations,
             last_moves=dict(self.last_moves),
             memory=dict(self.memory),
-            kinds_of=dict(self.kinds_of),
+            kinds=self.kinds.copy(),
+            named=self.named.copy(),
         )
 
     @staticmethod
@@ -262,7 +285,8 @@ class ClusterState:
         state.reservations = snapshot.reservations
         state.last_moves = dict(snapshot.last_moves)
         state.memory = dict(snapshot.memory)
-        state.kinds_of = dict(snapshot.kinds_of)
+        state.kinds = dict(snapshot.kinds)
+        state.named = dict(snapshot.named)
         state._network = snapshot.network
         state._homes = None
         return state

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ecotone.model.arrays import Floats, Ints, Rows
+from ecotone.model.arrays import Ints, Rows
 from ecotone.model.kinds import KindIndex
 from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import HostPort, Pod, PodKind
@@ -25,8 +25,8 @@ class Usage:
         self.requested: Ints = np.zeros((size, len(nodes.resources)), dtype=np.int64)
         self.nonzero: Ints = np.zeros((size, 2), dtype=np.int64)
         self.pod_count: Ints = np.zeros(size, dtype=np.int64)
-        self.recent: Floats = np.zeros((size, 2))
-        self.recent_of: dict[str, tuple[float, float]] = {}
+        self.recent: dict[PodKind, Counts] = {}
+        self.recent_keys: set[str] = set()
         self.pods_on: list[tuple[Pod, ...]] = [()] * size
         self.ports: dict[int, tuple[HostPort, ...]] = {}
         self.placed: dict[PodKind, Counts] = {}
@@ -42,8 +42,8 @@ class Usage:
         twin.requested = self.requested.copy()
         twin.nonzero = self.nonzero.copy()
         twin.pod_count = self.pod_count.copy()
-        twin.recent = self.recent.copy()
-        twin.recent_of = self.recent_of.copy()
+        twin.recent = {kind: counts.copy() for kind, counts in self.recent.items()}
+        twin.recent_keys = self.recent_keys.copy()
         twin.pods_on = self.pods_on.copy()
         twin.ports = self.ports.copy()
         twin.placed = self.placed.copy()
@@ -71,15 +71,29 @@ class Usage:
             else:
                 self.ports.pop(row, None)
 
-    def note_recent(self, pod: Pod, row: int, use: tuple[float, float]) -> None:
+    def note_recent(self, pod: Pod, row: int) -> None:
         """The pod came after its node was measured: what it uses is not in the measurement yet."""
-        self.recent_of[pod.key] = use
-        self.recent[row] += use
+        if pod.key not in self.recent_keys:
+            self.recent_keys.add(pod.key)
+            self._count_recent(pod.kind, row, +1)
 
-    def forget_recent(self, pod: Pod, row: int) -> None:
-        use = self.recent_of.pop(pod.key, None)
-        if use is not None:
-            self.recent[row] -= use
+    def forget_recent(self, pod: Pod, row: int) -> bool:
+        """The pod is gone, or measured by now; whether it had been noted."""
+        if pod.key not in self.recent_keys:
+            return False
+        self.recent_keys.remove(pod.key)
+        self._count_recent(pod.kind, row, -1)
+        return True
+
+    def give_back(self, pod: Pod, row: int) -> None:
+        """The measurement contains this pod, which is to be thought away: a count of -1."""
+        self._count_recent(pod.kind, row, -1)
+
+    def _count_recent(self, kind: PodKind, row: int, by: int) -> None:
+        counts = self.recent.setdefault(kind, {})
+        _bump(counts, row, by)
+        if not counts:
+            del self.recent[kind]
 
     def _tally(self, pod: Pod, row: int, nodes: NodeTable, sign: int) -> None:
         for resource, amount in pod.spec.requests:
@@ -103,6 +117,9 @@ class Usage:
         if pod.is_peer:
             _bump(self.peers[kind], row, sign)
             self._vectors.pop(kind, None)
+        if not self.placed[kind]:
+            del self.placed[kind], self.peers[kind]
+            self._own.discard(kind)
 
     def where(self, kind: PodKind) -> tuple[Rows, Ints]:
         """Rows that host communicating pods of the kind, and how many each."""
@@ -130,9 +147,10 @@ class Usage:
                 grown.requested[new, there] = self.requested[old, here]
         grown.nonzero[new] = self.nonzero[old]
         grown.pod_count[new] = self.pod_count[old]
-        grown.recent[new] = self.recent[old]
-        grown.recent_of = self.recent_of.copy()
         moved = dict(kept)
+        grown.recent = _remapped(self.recent, moved)
+        lost = {pod.key for row, pods in enumerate(self.pods_on) if row not in moved for pod in pods}
+        grown.recent_keys = self.recent_keys - lost
         for row, other in kept:
             grown.pods_on[other] = self.pods_on[row]
         grown.ports = {moved[row]: ports for row, ports in self.ports.items() if row in moved}
@@ -153,7 +171,7 @@ class Usage:
 
     def freeze(self) -> None:
         """Writes to a snapshot's arrays are bugs: make them fail."""
-        for array in (self.requested, self.nonzero, self.pod_count, self.recent):
+        for array in (self.requested, self.nonzero, self.pod_count):
             array.flags.writeable = False
 
 

@@ -77,8 +77,7 @@ class _Round:
                 queue.append(pod)
             else:
                 self.decisions.append(Wait(pod.key, refused[1], uid=pod.uid, plugins=(refused[0],)))
-        queue.sort(key=lambda pod: self.framework.sort_key(self.state, pod))
-        for run in _runs(queue):
+        for run in _runs(self.framework.order(self.state, queue)):
             self._place(run)
         self._give_up_on_groups()
         return Decisions(tuple(self.decisions), {**self.state.memory, **self.framework.remember()})

@@ -22,6 +22,7 @@ from ecotone.scheduling.plugin import (
     PreScore,
     Refusal,
     Rejection,
+    change_by_placement,
 )
 
 TIE = 1e-9
@@ -181,7 +182,7 @@ class Evaluation:
         one = self.rows[row : row + 1]
         everything = False
         for place, plugin in enumerate(self.framework.filters):
-            match plugin.placement_changes:
+            match change_by_placement(plugin, self.cycle):
                 case "row":
                     self._set_row(place, plugin.filter(self.cycle, one), row)
                 case "everything":
@@ -214,7 +215,7 @@ class Evaluation:
                     term.scorer.plugin.prescore(self.cycle)
         one = self.rows[row : row + 1]
         for term in terms:
-            match term.scorer.plugin.placement_changes:
+            match change_by_placement(term.scorer.plugin, self.cycle):
                 case "everything":
                     if isinstance(term.scorer.plugin, PreScore) and not self._moved:
                         term.scorer.plugin.prescore(self.cycle)

@@ -5,6 +5,7 @@ Holds no cluster state. The same `Framework` serves the simulator, files and liv
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from ecotone.scheduling.plugin import (
     PostFilter,
     PreEnqueue,
     PreFilter,
+    QueueOrder,
     QueueSort,
     Remember,
     Reserve,
@@ -91,6 +93,12 @@ class Framework:
         assert self.sorter is not None
         key: SortKey = self.sorter.sort_key(state, pod)
         return key
+
+    def order(self, state: ClusterState, pods: Sequence[Pod]) -> list[Pod]:
+        """The queue in QueueSort order."""
+        if isinstance(self.sorter, QueueOrder):
+            return self.sorter.order(state, pods)
+        return sorted(pods, key=lambda pod: self.sort_key(state, pod))
 
     def could_help(self, event: Event, pod: Pod, plugins: tuple[str, ...], reasons: tuple[str, ...]) -> bool:
         """Whether an event may make a pod schedulable that these plugins turned away."""

@@ -16,9 +16,15 @@ NEUTRAL = 50.0
 
 
 def min_max(raw: Scores) -> Floats:
+    """0 for the lowest, 100 for the highest. An unknown (NaN) counts as the lowest; all unknown is neutral."""
     values = np.asarray(raw, dtype=np.float64)
     if not len(values):
         return values
+    unknown = np.isnan(values)
+    if unknown.any():
+        if unknown.all():
+            return np.full(len(values), NEUTRAL)
+        values = np.where(unknown, values[~unknown].min(), values)
     low, high = float(values.min()), float(values.max())
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         return np.full(len(values), NEUTRAL)

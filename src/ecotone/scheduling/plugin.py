@@ -10,7 +10,7 @@ PreBind, Bind and PostBind need time and I/O: they are protocols of the executor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -77,11 +77,19 @@ class Event:
 
 class Plugin(Protocol):
     """Made once per profile with its arguments. `placement_changes` says what placing a pod *of the same kind* does to
-    this plugin's answers: nothing, only the chosen row, or everything. Left out (None), the profile is never batched.
+    this plugin's answers: nothing, only the chosen row, or everything; a method if that depends on the pod. Left out
+    (None), the profile is never batched.
     """
 
     name: str
-    placement_changes: Change | None
+
+    @property
+    def placement_changes(self) -> Change | Callable[[Cycle], Change] | None: ...
+
+
+def change_by_placement(plugin: Plugin, cycle: Cycle) -> Change | None:
+    declared = plugin.placement_changes
+    return declared(cycle) if callable(declared) else declared
 
 
 @runtime_checkable
@@ -96,6 +104,13 @@ class QueueSort(Protocol):
     def sort_key(self, state: ClusterState, pod: Pod) -> SortKey:
         """Pods are taken in ascending order of this key."""
         ...
+
+
+@runtime_checkable
+class QueueOrder(Protocol):
+    """A QueueSort that must see the whole queue to place one pod in it."""
+
+    def order(self, state: ClusterState, pods: Sequence[Pod]) -> list[Pod]: ...
 
 
 @runtime_checkable

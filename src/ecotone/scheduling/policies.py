@@ -133,8 +133,8 @@ _BUILT_IN = (
     ranked_by("random", "a seeded draw among the nodes that fit", Use("Random", 1), tie_break=False),
     ranked_by("round-robin", "the next node in turn that fits", Use("RoundRobin", 1), tie_break=False),
     ranked_by("first-fit", "the first node by name that fits", Use("FirstFit", 1), tie_break=False),
-    ranked_by("cloud-first", "cloud nodes before edge nodes", Use("TierOrder", 1), tie_break=False).with_args(
-        "TierOrder", first="cloud", then="first"
+    ranked_by("cloud-first", "a draw among cloud nodes, then edge", Use("TierOrder", 1), tie_break=False).with_args(
+        "TierOrder", first="cloud", then="random"
     ),
     ranked_by(
         "biggest-edge-first", "the edge node with the most free, then the cloud", Use("TierOrder", 1), tie_break=False

@@ -1,0 +1,57 @@
+"""What a node has left to give, as well as anybody knows.
+
+A measurement says what was not in use at that moment. Pods that came since are not in it, so their usage is taken off; a
+pod that is thought away gives its own back. Where nothing usable was measured, the requests of the pods on the node are the
+next best figure: allocatable minus requested.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ecotone.model.arrays import Floats, Mask, Rows
+from ecotone.model.state import ClusterState
+
+
+def available(state: ClusterState, rows: Rows) -> Floats:
+    """CPU (millicores) and memory (bytes) not in use, one line per row."""
+    nodes, usage = state.nodes, state.usage
+    whole = rows is nodes.all_rows
+    by_requests = (
+        nodes.allocatable[:, :2] - usage.requested[:, :2]
+        if whole
+        else nodes.allocatable[rows, :2] - usage.requested[rows, :2]
+    )
+    known = measured_now(state, rows)
+    if not known.any():
+        return by_requests.astype(np.float64)
+    measured = (nodes.measured if whole else nodes.measured[rows]) - recent_use(state, rows)
+    found: Floats = np.where(known, measured, by_requests)
+    return found
+
+
+def measured_now(state: ClusterState, rows: Rows) -> Mask:
+    """Where a usable, fresh measurement of CPU and of memory exists."""
+    nodes = state.nodes
+    whole = rows is nodes.all_rows
+    fresh = state.now - (nodes.measured_at if whole else nodes.measured_at[rows]) <= state.max_age
+    known: Mask = ~np.isnan(nodes.measured if whole else nodes.measured[rows]) & fresh[:, np.newaxis]
+    return known
+
+
+def recent_use(state: ClusterState, rows: Rows) -> Floats:
+    """Usage of the pods that the measurements do not contain yet."""
+    if len(rows) == 1:
+        row = int(rows[0])
+        found = np.zeros((1, 2))
+        for kind, counts in state.usage.recent.items():
+            count = counts.get(row, 0)
+            if count:
+                found[0] += np.multiply(state.pod_usage(kind), count)
+        return found
+    total = np.zeros((len(state.nodes), 2))
+    for kind, counts in state.usage.recent.items():
+        places = np.fromiter(counts.keys(), dtype=np.intp, count=len(counts))
+        amounts = np.fromiter(counts.values(), dtype=np.float64, count=len(counts))
+        total[places] += np.multiply.outer(amounts, state.pod_usage(kind))
+    return total if rows is state.nodes.all_rows else total[rows]

@@ -1,0 +1,118 @@
+"""Who a pod talks to, and where they are.
+
+Traffic and static affinity are known per pair of workloads, pods are many: peers are looked up once per workload and
+counted per node, so that every network score is one weighted sum over the few nodes that host peers, never a loop over
+pods. A peer is written `name` (same namespace), `namespace/name`, or `users@NODE`: the users who enter at that node, who
+count as one pod there. Bound pods that are neither finished nor being deleted are peers, ready or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ecotone.model.arrays import Floats, Ints, Rows
+from ecotone.model.network import is_stale, known
+from ecotone.model.objects import USERS, PodKind, Workload, WorkloadKey
+from ecotone.model.state import ClusterState
+
+_NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
+_NO_COUNTS: Ints = np.zeros(0, dtype=np.int64)
+_ONE: Ints = np.ones(1, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A workload (or users) at the other end of a channel, and the nodes its pods are on."""
+
+    name: str
+    affinity: float
+    traffic: float
+    rows: Rows
+    counts: Ints
+
+    @property
+    def replicas(self) -> int:
+        return int(self.counts.sum())
+
+
+def traffic_of(state: ClusterState, workload: Workload | None) -> Mapping[str, float] | None:
+    """The workload's measured traffic, None if there is none that can be trusted."""
+    if workload is None or is_stale(workload.measured_at, now=state.now, max_age=state.max_age):
+        return None
+    return workload.traffic
+
+
+def amount(values: Mapping[str, float] | None, name: str) -> float:
+    """What the object says of a peer; absent and unusable values are 0."""
+    value = values.get(name) if values else None
+    return float(value) if value is not None and known(value) else 0.0
+
+
+def full_name(namespace: str, peer: str) -> tuple[str, str]:
+    """Namespace and name of a peer as its workload sees it."""
+    if "/" in peer:
+        other, _, name = peer.partition("/")
+        return other, name
+    return namespace, peer
+
+
+def whereabouts(state: ClusterState, namespace: str, peer: str) -> tuple[Rows, Ints]:
+    """The rows that host the peer's pods, and how many each."""
+    if peer.startswith(USERS):
+        row = state.nodes.index.get(peer[len(USERS) :])
+        return (_NO_ROWS, _NO_COUNTS) if row is None else (np.array([row], dtype=np.intp), _ONE)
+    kinds = state.named.get(full_name(namespace, peer), ())
+    if len(kinds) == 1:
+        return state.usage.where(kinds[0])
+    if not kinds:
+        return _NO_ROWS, _NO_COUNTS
+    found = [state.usage.where(kind) for kind in kinds]
+    return np.concatenate([rows for rows, _ in found]), np.concatenate([counts for _, counts in found])
+
+
+def own_peers(state: ClusterState, kind: PodKind, *, static: bool = True, dynamic: bool = True) -> list[Peer]:
+    """Peers as the pod's own workload lists them, which is all that the published policies read."""
+    workload = state.workloads.get(kind.workload)
+    if workload is None:
+        return []
+    affinity = workload.affinity if static else None
+    traffic = traffic_of(state, workload) if dynamic else None
+    peers = []
+    for name in dict.fromkeys((*(affinity or ()), *(traffic or ()))):
+        priority, flow = amount(affinity, name), amount(traffic, name)
+        if priority > 0 or flow > 0:
+            rows, counts = whereabouts(state, kind.namespace, name)
+            if len(rows):
+                peers.append(Peer(name, priority, flow, rows, counts))
+    return peers
+
+
+def talks_to_itself(state: ClusterState, kind: PodKind) -> bool:
+    """Whether its own replicas are among its peers, so that placing one moves the others' scores."""
+    workload = state.workloads.get(kind.workload)
+    if workload is None:
+        return False
+    own: WorkloadKey = kind.workload
+    names = (own.name, str(own)) if own.namespace == kind.namespace else (str(own),)
+    listed = (workload.affinity, workload.traffic)
+    return any(amount(values, name) > 0 for values in listed for name in names)
+
+
+def by_node(
+    peers: Sequence[Peer], values: Iterable[float], *, size: int, per_pod: bool = False
+) -> tuple[Rows, Floats]:
+    """The nodes that host peers and the weight of each: a peer's value spread over its pods, or `per_pod` for each."""
+    if not peers:
+        return _NO_ROWS, np.zeros(0)
+    shares = [
+        peer.counts * (value if per_pod else value / peer.replicas)
+        for peer, value in zip(peers, values, strict=True)
+    ]
+    sums: Floats = np.bincount(np.concatenate([peer.rows for peer in peers]), np.concatenate(shares), minlength=size).astype(
+        np.float64, copy=False
+    )
+    targets = np.flatnonzero(sums)
+    return targets, sums[targets]
