@@ -37,7 +37,7 @@ def appraise(framework: Framework, state: ClusterState, pod: Pod) -> Appraisal |
     row = state.nodes.index.get(pod.node or "")
     if row is None:
         return None
-    state.drop_pod(pod.key)
+    state.lift(pod.key)
     try:
         return _compare(framework, state, pod, row)
     finally:

@@ -43,7 +43,7 @@ class _Run:
 
     def thesis(self) -> Decisions:
         """Thesis 4.5: lower index first; a node that scores higher is enough; one pod of a Deployment per run."""
-        pods = sorted(self._movable(), key=lambda pod: self.framework.sort_key(self.state, pod))
+        pods = self.framework.order(self.state, self._movable())
         for pod in pods:
             if self.ledger.forbids(pod) is None:
                 appraisal = appraise(self.framework, self.state, pod)
@@ -88,10 +88,11 @@ class _Run:
 
     def _ready_replicas(self, pod: Pod) -> int:
         """Pods of the workload that answer, wherever they are."""
-        kinds = self.state.kinds_of.get(pod.kind.workload, ())
+        workload = pod.kind.workload
+        kinds = self.state.named.get((workload.namespace, workload.name), ())
         rows = {row for kind in kinds for row in self.state.usage.placed.get(kind, {})}
         there = [each for row in rows for each in self.state.usage.pods_on[row]]
-        return sum(each.ready and not each.deleting and each.kind.workload == pod.kind.workload for each in there)
+        return sum(each.ready and not each.deleting and each.kind.workload == workload for each in there)
 
     def _accept(self, appraisal: Appraisal) -> None:
         pod, unit = appraisal.pod, appraisal.unit
@@ -101,5 +102,5 @@ class _Run:
         )
         self.moves.append(Evict(pod.key, pod.node or "", appraisal.target, appraisal.gain, unit, why, uid=pod.uid))
         self.ledger.accept(pod)
-        self.state.drop_pod(pod.key)
+        self.state.lift(pod.key)
         self.state.assume(pod, appraisal.target)

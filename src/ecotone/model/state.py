@@ -155,7 +155,7 @@ class ClusterState:
         self.usage.add(pod, row, self.nodes)
         if self._homes is not None:
             self._homes[pod.key] = pod.node or ""
-        if assumed or self._newer_than_measurement(pod, row):
+        if not self.usage.take_back(pod, row) and (assumed or self._newer_than_measurement(pod, row)):
             self.usage.note_recent(pod, row)
 
     def _newer_than_measurement(self, pod: Pod, row: int) -> bool:

@@ -27,6 +27,7 @@ class Usage:
         self.pod_count: Ints = np.zeros(size, dtype=np.int64)
         self.recent: dict[PodKind, Counts] = {}
         self.recent_keys: set[str] = set()
+        self.given: dict[str, int] = {}
         self.pods_on: list[tuple[Pod, ...]] = [()] * size
         self.ports: dict[int, tuple[HostPort, ...]] = {}
         self.placed: dict[PodKind, Counts] = {}
@@ -44,6 +45,7 @@ class Usage:
         twin.pod_count = self.pod_count.copy()
         twin.recent = {kind: counts.copy() for kind, counts in self.recent.items()}
         twin.recent_keys = self.recent_keys.copy()
+        twin.given = self.given.copy()
         twin.pods_on = self.pods_on.copy()
         twin.ports = self.ports.copy()
         twin.placed = self.placed.copy()
@@ -87,7 +89,16 @@ class Usage:
 
     def give_back(self, pod: Pod, row: int) -> None:
         """The measurement contains this pod, which is to be thought away: a count of -1."""
+        self.given[pod.key] = row
         self._count_recent(pod.kind, row, -1)
+
+    def take_back(self, pod: Pod, row: int) -> bool:
+        """A pod that was thought away is where it had been; whether it was."""
+        if self.given.get(pod.key) != row:
+            return False
+        del self.given[pod.key]
+        self._count_recent(pod.kind, row, +1)
+        return True
 
     def _count_recent(self, kind: PodKind, row: int, by: int) -> None:
         counts = self.recent.setdefault(kind, {})
@@ -151,6 +162,7 @@ class Usage:
         grown.recent = _remapped(self.recent, moved)
         lost = {pod.key for row, pods in enumerate(self.pods_on) if row not in moved for pod in pods}
         grown.recent_keys = self.recent_keys - lost
+        grown.given = {key: moved[row] for key, row in self.given.items() if row in moved}
         for row, other in kept:
             grown.pods_on[other] = self.pods_on[row]
         grown.ports = {moved[row]: ports for row, ports in self.ports.items() if row in moved}
