@@ -47,7 +47,7 @@ class Snapshot:
     reservations: tuple[Reservation, ...] = ()
     last_moves: Mapping[WorkloadKey, float] = field(default_factory=dict)
     memory: Mapping[str, object] = field(default_factory=dict)
-    kinds: Mapping[PodKind, int] = field(default_factory=dict)
+    kind_counts: Mapping[PodKind, int] = field(default_factory=dict)
     named: Mapping[tuple[str, str], tuple[PodKind, ...]] = field(default_factory=dict)
 
     def pods(self) -> Iterator[Pod]:

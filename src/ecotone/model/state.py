@@ -48,7 +48,7 @@ class ClusterState:
         self.reservations: tuple[Reservation, ...] = ()
         self.last_moves: dict[WorkloadKey, float] = {}
         self.memory: dict[str, object] = {}
-        self.kinds: dict[PodKind, int] = {}
+        self.kind_counts: dict[PodKind, int] = {}
         self.named: dict[tuple[str, str], tuple[PodKind, ...]] = {}
         self._homes: dict[str, str] | None = {}
         self._network: Network | None = None
@@ -172,13 +172,13 @@ class ClusterState:
     def _know(self, kind: PodKind, by: int) -> None:
         """Keeps the kinds that have pods, bound or waiting, findable by their workload's name."""
         name = (kind.workload.namespace, kind.workload.name)
-        count = self.kinds.get(kind, 0) + by
+        count = self.kind_counts.get(kind, 0) + by
         if count:
             if count == by:
                 self.named[name] = (*self.named.get(name, ()), kind)
-            self.kinds[kind] = count
+            self.kind_counts[kind] = count
             return
-        del self.kinds[kind]
+        del self.kind_counts[kind]
         left = tuple(each for each in self.named[name] if each != kind)
         if left:
             self.named[name] = left
@@ -262,7 +262,7 @@ class ClusterState:
             reservations=self.reservations,
             last_moves=dict(self.last_moves),
             memory=dict(self.memory),
-            kinds=self.kinds.copy(),
+            kind_counts=self.kind_counts.copy(),
             named=self.named.copy(),
         )
 
@@ -285,7 +285,7 @@ class ClusterState:
         state.reservations = snapshot.reservations
         state.last_moves = dict(snapshot.last_moves)
         state.memory = dict(snapshot.memory)
-        state.kinds = dict(snapshot.kinds)
+        state.kind_counts = dict(snapshot.kind_counts)
         state.named = dict(snapshot.named)
         state._network = snapshot.network
         state._homes = None

@@ -101,18 +101,15 @@ def talks_to_itself(state: ClusterState, kind: PodKind) -> bool:
     return any(amount(values, name) > 0 for values in listed for name in names)
 
 
-def by_node(
-    peers: Sequence[Peer], values: Iterable[float], *, size: int, per_pod: bool = False
-) -> tuple[Rows, Floats]:
+def by_node(peers: Sequence[Peer], values: Iterable[float], *, size: int, per_pod: bool = False) -> tuple[Rows, Floats]:
     """The nodes that host peers and the weight of each: a peer's value spread over its pods, or `per_pod` for each."""
     if not peers:
         return _NO_ROWS, np.zeros(0)
     shares = [
-        peer.counts * (value if per_pod else value / peer.replicas)
-        for peer, value in zip(peers, values, strict=True)
+        peer.counts * (value if per_pod else value / peer.replicas) for peer, value in zip(peers, values, strict=True)
     ]
-    sums: Floats = np.bincount(np.concatenate([peer.rows for peer in peers]), np.concatenate(shares), minlength=size).astype(
-        np.float64, copy=False
-    )
+    sums: Floats = np.bincount(
+        np.concatenate([peer.rows for peer in peers]), np.concatenate(shares), minlength=size
+    ).astype(np.float64, copy=False)
     targets = np.flatnonzero(sums)
     return targets, sums[targets]

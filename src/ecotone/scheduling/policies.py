@@ -90,7 +90,7 @@ def ranked_by(name: str, summary: str, *terms: Use, sort: str = "PrioritySort", 
         name=name,
         summary=summary,
         enabled=(*_QUEUE, Use(sort), *_FILTERS),
-        points={"score": terms},
+        points={"score": terms, "reserve": terms},
         disabled={"score": frozenset({"*"})},
         tie_break=DEFAULT_SCORES if tie_break else (),
     )

@@ -59,9 +59,7 @@ class ResourceAware:
     def describe(self, cycle: Cycle, row: int, raw: float) -> str:  # noqa: ARG002
         cpu, memory = available(cycle.state, np.array([row]))[0]
         needs = self.usage(cycle)
-        return (
-            f"{show_cpu(cpu)} CPU and {show_bytes(memory)} available for {show_cpu(needs[0])} and {show_bytes(needs[1])}"
-        )
+        return f"{show_cpu(cpu)} CPU and {show_bytes(memory)} available for {show_cpu(needs[0])} and {show_bytes(needs[1])}"
 
 
 def stretches(plugin: str, combine: str) -> bool:
