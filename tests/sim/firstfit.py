@@ -9,6 +9,7 @@ class FirstFit:
     """Binds each pending pod to the first ready node with room, and never moves anything."""
 
     name = "test-first-fit"
+    reserves_for = 0.0
 
     def schedule(self, snapshot: Snapshot) -> Decisions:
         free = {

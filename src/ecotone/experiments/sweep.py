@@ -69,12 +69,12 @@ def _on_dask(left: list[tuple[int, Job]], address: str) -> Iterator[tuple[int, R
     except ImportError:
         raise InputError("--dask needs the package `distributed`", hint="pip install 'ecotone[dask]'") from None
     try:
-        client = Client(address, timeout="10s", set_as_default=False)
+        client = Client(address, timeout="10s", set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise OutsideError(f"no Dask scheduler answers at {address}: {error}") from None
     with client:
         futures = {client.submit(execute, job, pure=False): place for place, job in left}
-        for future in as_finished(list(futures)):
+        for future in as_finished(list(futures)):  # type: ignore[no-untyped-call]
             yield futures[future], future.result()
 
 

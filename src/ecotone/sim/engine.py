@@ -1,32 +1,35 @@
-"""The orchestrator that ships: the engine's own `decide` and descheduler, called with simulated snapshots.
+"""The orchestrator that ships: the engine's own `decide` and `deschedule`, called with simulated snapshots.
 
 Nothing is adapted: what runs here is what runs on a live cluster.
 """
 
 from __future__ import annotations
 
-from ecotone.descheduling import Descheduler, descheduler_of
+from ecotone.descheduling import Settings, deschedule, settings_for
 from ecotone.model import Decisions, Snapshot
 from ecotone.scheduling import Policy, decide, resolve
 
 
 class Engine:
-    """A policy by name or profile. `schedules` and `deschedules` can be switched off, for ablations."""
+    """A policy by name or profile, with the descheduler that goes with it, another one, or none."""
 
-    def __init__(self, policy: Policy, *, name: str | None = None, descheduler: Descheduler | None | str = "policy") -> None:
+    def __init__(
+        self, policy: Policy, *, name: str | None = None, settings: Settings | None = None, moves: bool = True
+    ) -> None:
         self.profile = resolve(policy)
         self.name = name or self.profile.name
-        self._descheduler = descheduler_of(self.profile) if isinstance(descheduler, str) else descheduler
+        self._settings = (settings or settings_for(self.profile)) if moves else None
+        self._moves = moves and (self._settings is not None or self.profile.solver is not None)
 
     @property
-    def reserves(self) -> bool:
-        """Whether a move keeps the target's capacity for the replacement."""
-        return self._descheduler is not None and self._descheduler.reserves
+    def reserves_for(self) -> float:
+        """Seconds for which a move keeps the target's capacity; the thesis' descheduler keeps nothing."""
+        return 0.0 if self._settings is None or self._settings.thesis else self._settings.reserve_for
 
     def schedule(self, snapshot: Snapshot) -> Decisions:
         return decide(snapshot, self.profile)
 
     def deschedule(self, snapshot: Snapshot) -> Decisions:
-        if self._descheduler is None:
-            return Decisions((), snapshot.memory)
-        return self._descheduler.run(snapshot)
+        if not self._moves:
+            return Decisions(())
+        return deschedule(snapshot, self.profile, self._settings)

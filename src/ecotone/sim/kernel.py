@@ -13,9 +13,10 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
 
-# What happens first at equal times: the world changes, replica counts change, pods are placed, control loops look,
-# requests arrive and move on, and samples are taken of the result.
-EVENTS, TRACES, SCHEDULING, CONTROL, REQUESTS, SAMPLES = range(6)
+# What happens first at equal times: the world changes, replica counts change, pods are placed, control loops look (scrapes
+# before the monitors that read them, those before autoscalers and deschedulers), requests arrive and move on, and samples
+# are taken of the result.
+EVENTS, TRACES, SCHEDULING, SCRAPE, MONITOR, AUTOSCALE, DESCHEDULE, REQUESTS, SAMPLES = range(9)
 
 Callback = Callable[[Any], None]
 

@@ -11,7 +11,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from ecotone.sim.cluster import SimNode, SimService
-from ecotone.sim.kernel import CONTROL, Kernel
+from ecotone.sim.kernel import MONITOR, SCRAPE, Kernel
 from ecotone.sim.network import Network
 from ecotone.sim.plan import Channel
 from ecotone.sim.scenario.schema import Control
@@ -82,8 +82,8 @@ class Monitoring:
         # The cluster was watched before the application came: its nodes are known to be idle, its latencies are known.
         self.scrape(None)
         self._write_nodes()
-        kernel.every(control.scrape, self.scrape, first=control.scrape, until=until, priority=CONTROL)
-        kernel.every(control.monitor, self.write, first=control.monitor, until=until, priority=CONTROL)
+        kernel.every(control.scrape, self.scrape, first=control.scrape, until=until, priority=SCRAPE)
+        kernel.every(control.monitor, self.write, first=control.monitor, until=until, priority=MONITOR)
 
     def scrape(self, _: None) -> None:
         kernel = self._kernel

@@ -6,7 +6,7 @@ usage, traffic and static affinity, pods with requests. The simulator's truth (q
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from ecotone.model import ClusterState, Node, Pod, PodKind, PodSpec, Snapshot, Workload, WorkloadKey
 from ecotone.model.objects import DisruptionBudget, Measured, Reservation, ServiceSelector
@@ -45,7 +45,7 @@ class Observer:
             ServiceSelector(NAMESPACE, service.name, LabelSelector.of_labels({"app": service.name}))
             for service in services
         )
-        self.memory: Mapping[str, object] = {}
+        self.memory: dict[str, object] = {}
         self.last_moves: dict[WorkloadKey, float] = {}
         self.reservations: list[Reservation] = []
 

@@ -12,7 +12,13 @@ from ecotone.model import Decisions, Snapshot
 
 
 class Orchestrator(Protocol):
-    name: str
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def reserves_for(self) -> float:
+        """Seconds for which the capacity at a move's target is kept for the replacement; 0: not at all."""
+        ...
 
     def schedule(self, snapshot: Snapshot) -> Decisions:
         """Binds (or waits, or preemptions) for the pending pods."""

@@ -14,7 +14,7 @@ from ecotone.model.objects import Reservation
 from ecotone.sim.autoscaler import PERIOD, Autoscaler
 from ecotone.sim.cluster import SimNode, SimPod, SimService
 from ecotone.sim.flow import Flow, Request
-from ecotone.sim.kernel import CONTROL, EVENTS, SAMPLES, SCHEDULING, TRACES, Kernel
+from ecotone.sim.kernel import AUTOSCALE, DESCHEDULE, EVENTS, SAMPLES, SCHEDULING, TRACES, Kernel
 from ecotone.sim.lifecycle import Lifecycle
 from ecotone.sim.monitoring import Monitoring
 from ecotone.sim.network import Network
@@ -27,7 +27,6 @@ from ecotone.sim.scenario.schema import LinkChange, NodeChange, Scenario
 from ecotone.sim.users import Entrance, OpenLoop, User
 
 DRAIN = 60.0
-RESERVED_FOR = 60.0
 _ROUNDS = 1000  # of scheduling at one instant: a policy that preempts for ever is a bug, not a reason to hang
 
 Placement = dict[str, dict[str, int]]
@@ -165,7 +164,7 @@ class Simulation:
             scaler = Autoscaler(settings, request=float(service.spec.cpu_request or 0))
             self._autoscale(service, scaler, loops_end)
         period = scenario.control.deschedule
-        kernel.every(period, self._deschedule, first=period, until=loops_end, priority=CONTROL)
+        kernel.every(period, self._deschedule, first=period, until=loops_end, priority=DESCHEDULE)
         kernel.every(SERIES_SECONDS, self._sample, first=0.0, until=scenario.duration, priority=SAMPLES)
         kernel.at(scenario.warmup, self._note_warmup, None, EVENTS)
 
@@ -216,7 +215,7 @@ class Simulation:
             if wanted != service.desired:
                 self.lifecycle.scale(service, wanted)
 
-        self.kernel.every(PERIOD, look, first=PERIOD, until=until, priority=CONTROL)
+        self.kernel.every(PERIOD, look, first=PERIOD, until=until, priority=AUTOSCALE)
 
     # Decisions
 
@@ -234,7 +233,7 @@ class Simulation:
                 return
             snapshot = self.observer.snapshot(self.kernel.now, pending)
             decisions, memory = self._orchestrator.schedule(snapshot)
-            self.observer.memory = memory
+            self.observer.memory.update(memory)
             done = 0
             for decision in decisions:
                 if isinstance(decision, Bind):
@@ -273,7 +272,7 @@ class Simulation:
     def _deschedule(self, _: None) -> None:
         snapshot = self.observer.snapshot(self.kernel.now, self.lifecycle.pending)
         decisions, memory = self._orchestrator.deschedule(snapshot)
-        self.observer.memory = memory
+        self.observer.memory.update(memory)
         for decision in decisions:
             if isinstance(decision, Evict):
                 self._evict(decision)
@@ -288,18 +287,25 @@ class Simulation:
         self.outcome.evictions += 1
         self.outcome.moves.append(Move(now, pod.name, service.name, pod.node.name, decision.target, decision.why))
         self.observer.last_moves[key] = now
-        requests = tuple(
-            (name, amount)
-            for name, amount in (("cpu", service.spec.cpu_request), ("memory", service.spec.memory_request))
-            if amount is not None
-        )
-        held = Reservation(
-            name=f"move-{pod.name}", namespace=NAMESPACE, workload=key, template_hash="", node=decision.target,
-            requests=requests, replaces_uid=pod.uid, expires=now + RESERVED_FOR,
-        )  # fmt: skip
-        self.observer.reservations.append(held)
+        if self._orchestrator.reserves_for > 0.0:
+            self._reserve(pod, decision.target)
         self.lifecycle.evict(pod)
         return 1
+
+    def _reserve(self, pod: SimPod, target: str) -> None:
+        spec = pod.service.spec
+        requests = (("cpu", spec.cpu_request), ("memory", spec.memory_request))
+        held = Reservation(
+            name=f"move-{pod.name}",
+            namespace=NAMESPACE,
+            workload=WorkloadKey(NAMESPACE, spec.name),
+            template_hash="",
+            node=target,
+            requests=tuple((name, amount) for name, amount in requests if amount is not None),
+            replaces_uid=pod.uid,
+            expires=self.kernel.now + self._orchestrator.reserves_for,
+        )
+        self.observer.reservations.append(held)
 
     # Measuring
 

@@ -1,0 +1,188 @@
+"""Pods come, become ready, move, die with their nodes, and are replaced."""
+
+from __future__ import annotations
+
+import pytest
+from sim.firstfit import FirstFit
+from sim.scenarios import run, simulation
+
+from ecotone.model import Decisions, Evict, Snapshot
+
+CLUSTER = """
+  duration: 300s
+  cluster:
+    nodes: [{name: a, cpu: "1", memory: 4Gi}, {name: b, cpu: "1", memory: 4Gi}]
+    network: {default: {rtt: 10ms}}
+"""
+
+
+def app(service: str) -> str:
+    return f"  application: {{name: shop, services: [{service}]}}\n"
+
+
+def load(users: int = 10) -> str:
+    return f"  load: [{{at: 0s, for: 300s, entry: web.get, from: [a], arrivals: {{users: {users}, every: 1s}}}}]\n"
+
+
+WEB = "endpoints: [{name: get, cpu: {mean: 1ms, distribution: constant}}]"
+
+
+class Mover(FirstFit):
+    """Evicts one named pod once, at the first look after `at`."""
+
+    def __init__(self, pod: str, target: str, *, at: float) -> None:
+        self._move = Evict(f"default/{pod}", "a", target, 1.0, "points", "test")
+        self._at = at
+        self._done = False
+
+    def deschedule(self, snapshot: Snapshot) -> Decisions:
+        if self._done or snapshot.now < self._at:
+            return Decisions(())
+        self._done = True
+        return Decisions((self._move,))
+
+
+def test_pods_take_requests_only_when_ready() -> None:
+    recorder = run(CLUSTER + app("{name: web, startup: 20s, " + WEB + "}") + load()).recorder
+    # Ten users with one tick a second: twenty ticks each fall into the start-up.
+    assert (recorder.sent, recorder.failed) == (3000, 200)
+
+
+def test_an_evicted_single_replica_is_missed_for_its_start_up_time() -> None:
+    outcome = run(CLUSTER + app("{name: web, startup: 5s, " + WEB + "}") + load(), orchestrator=Mover("web-1", "b", at=90))
+    assert outcome.evictions == 1
+    assert outcome.recorder.failed == 50 + 50
+    assert [(move.pod, move.origin, move.target) for move in outcome.moves] == [("web-1", "a", "b")]
+
+
+def test_no_request_is_lost_to_an_eviction_where_another_replica_is_ready() -> None:
+    service = "{name: web, replicas: 2, startup: 5s, endpoints: [{name: get, cpu: {mean: 20ms, distribution: constant}}]}"
+    warm = "  warmup: 10s\n"
+    outcome = run(warm + CLUSTER + app(service) + load(40), orchestrator=Mover("web-1", "b", at=90))
+    assert outcome.evictions == 1
+    assert outcome.recorder.failed == 0
+    assert outcome.lost_to_evictions == 0
+
+
+def test_an_evicted_pod_finishes_what_it_has_in_hand_but_not_beyond_its_grace() -> None:
+    slow = "{name: web, grace: %s, endpoints: [{name: get, cpu: {mean: 20s, distribution: constant}}]}"
+    one = "  load: [{at: 25s, for: 1s, entry: web.get, from: [a], arrivals: {users: 1, every: 1s}}]\n"
+    kept = run(CLUSTER + app(slow % "30s") + one, orchestrator=Mover("web-1", "b", at=30))
+    assert (kept.recorder.failed, kept.recorder.samples.count) == (0, 1)
+    lost = run(CLUSTER + app(slow % "5s") + one, orchestrator=Mover("web-1", "b", at=30))
+    assert (lost.recorder.failed, lost.lost_to_evictions) == (1, 1)
+
+
+def test_a_pod_on_its_way_out_holds_its_requests() -> None:
+    """The replacement of a slow pod does not fit beside it and goes to the other node."""
+    slow = "{name: web, requests: {cpu: 800m}, endpoints: [{name: get, cpu: {mean: 20s, distribution: constant}}]}"
+    one = "  load: [{at: 25s, for: 1s, entry: web.get, from: [a], arrivals: {users: 1, every: 1s}}]\n"
+    outcome = run(CLUSTER + app(slow) + one, orchestrator=Mover("web-1", "a", at=30))
+    assert dict(outcome.placement)[45.0] == {"web": {"b": 1}}
+
+
+def test_a_failed_node_takes_its_pods_along_and_they_come_back_elsewhere() -> None:
+    events = "  events: [{at: 100.5s, node: a, state: down}, {at: 200s, node: a, state: up}]\n"
+    body = CLUSTER + app("{name: web, startup: 5s, " + WEB + "}") + events
+    outcome = run(body + load().replace("[a]", "[b]"))
+    placement = dict(outcome.placement)
+    assert placement[90.0] == {"web": {"a": 1}}
+    assert placement[105.0] == {"web": {"b": 1}}
+    assert outcome.evictions == 0
+    assert outcome.recorder.failed == 50 + 50
+
+
+def test_users_of_a_failed_node_fail() -> None:
+    events = "  events: [{at: 100s, node: a, state: down}, {at: 200s, node: a, state: up}]\n"
+    body = CLUSTER + app("{name: web, pinned: b, " + WEB + "}") + events
+    assert run(body + load()).recorder.failed == 1000
+
+
+def test_a_pinned_pod_waits_for_its_node() -> None:
+    events = "  events: [{at: 100s, node: a, state: down}, {at: 200s, node: a, state: up}]\n"
+    outcome = run(CLUSTER + app("{name: web, pinned: a, " + WEB + "}") + events + load())
+    placement = dict(outcome.placement)
+    assert placement[150.0] == {}
+    assert placement[210.0] == {"web": {"a": 1}}
+
+
+def test_nothing_new_comes_to_a_cordoned_node() -> None:
+    events = "  events: [{at: 50s, node: a, state: cordoned}, {at: 100s, node: a, state: uncordoned}]\n"
+    traces = "traces: {web: [[0s, 1], [60s, 2], [120s, 3]]}"
+    body = CLUSTER + f"  application: {{name: shop, services: [{{name: web, {WEB}}}], {traces}}}\n" + events
+    placement = dict(run(body).placement)
+    assert placement[45.0] == {"web": {"a": 1}}
+    assert placement[75.0] == {"web": {"a": 1, "b": 1}}
+    assert placement[135.0] == {"web": {"a": 2, "b": 1}}
+
+
+def test_replicas_follow_their_trace_at_the_second() -> None:
+    body = CLUSTER + (
+        f"  application: {{name: shop, services: [{{name: web, {WEB}}}], traces: {{web: [[0s, 2], [30s, 5], [60s, 1]]}}}}\n"
+    )
+    counts = {at: sum(where.get("web", {}).values()) for at, where in run(body).placement}
+    assert [counts[at] for at in (0.0, 15.0, 30.0, 45.0, 60.0)] == [2, 2, 5, 5, 1]
+
+
+def test_a_scale_down_takes_what_the_replica_set_controller_would() -> None:
+    world = simulation(CLUSTER + app("{name: web, replicas: 4, " + WEB + "}"))
+    world.kernel.run(10.0)
+    pods = world.services[0].pods
+    node_a, node_b = world.nodes
+    for pod, node in zip(pods, (node_a, node_a, node_b, node_a), strict=True):
+        pod.node = node
+    pods[1].ready = False
+    pods[2].deletion_cost = -5
+    pods[3].ready_at = 9.0
+    order = [pod.name for pod in world.lifecycle.victims(world.services[0])]
+    # Not ready, then the cheapest to delete, then the crowded node with the younger first.
+    assert order == ["web-2", "web-3", "web-4", "web-1"]
+
+
+def test_the_autoscaler_reaches_its_target_and_comes_back_slowly() -> None:
+    body = """
+  duration: 1200s
+  cluster: {nodes: [{name: a, cpu: "16", memory: 4Gi}]}
+  application:
+    name: shop
+    services: [{name: web, requests: {cpu: 100m}, endpoints: [{name: get, cpu: {mean: 10ms, distribution: constant}}]}]
+    autoscale: {web: {cpu: 50%, min: 1, max: 8}}
+  load: [{at: 0s, for: 600s, entry: web.get, from: [a], arrivals: {users: 28, every: 1s}}]
+"""
+    counts = {at: sum(where["web"].values()) for at, where in run(body).placement}
+    # 28 requests a second at 10 ms are 280m: six pods at up to 50m.
+    assert counts[300.0] == 6
+    assert counts[750.0] == 6  # still within five minutes of the load's end
+    assert counts[1200.0] == 1
+
+
+def test_a_disruption_budget_is_told_to_the_policy() -> None:
+    seen: list[int] = []
+
+    class Watcher(FirstFit):
+        def deschedule(self, snapshot: Snapshot) -> Decisions:
+            seen.extend(budget.allowed for budget in snapshot.budgets)
+            return Decisions(())
+
+    service = "{name: web, replicas: 3, startup: 40s, disruption: {max-unavailable: 1}, " + WEB + "}"
+    run(CLUSTER + app(service), orchestrator=Watcher())
+    assert seen[:2] == [0, 1]  # nobody ready at 30 s; three of three at 60 s
+
+
+def test_pods_that_fit_nowhere_stay_pending_and_are_reported() -> None:
+    outcome = run(CLUSTER + app("{name: web, requests: {cpu: 1500m}, " + WEB + "}") + load())
+    assert outcome.unplaced == ["web-1"]
+    assert outcome.recorder.failed == outcome.recorder.sent == 3000
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_capacity_is_never_exceeded(seed: int) -> None:
+    body = CLUSTER + (
+        "  application: {name: shop, services: [{name: web, requests: {cpu: 300m}, startup: 3s, "
+        + WEB
+        + "}], traces: {web: [[0s, 9], [20s, 2], [40s, 9]]}}\n"
+    )
+    outcome = run(body, seed=seed)
+    for _, placement in outcome.placement:
+        assert all(count <= 3 for count in placement.get("web", {}).values())
+    assert len(outcome.unplaced) == 3
