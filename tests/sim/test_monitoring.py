@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from sim.firstfit import FirstFit
-from sim.scenarios import run
 
 from ecotone.model import Decisions, Snapshot
+from sim.firstfit import FirstFit
+from sim.scenarios import run
 
 BODY = """
   duration: 200s
@@ -70,7 +70,10 @@ def test_usage_is_the_mean_per_pod_over_the_window(seen: dict[float, Snapshot]) 
 
 def test_traffic_is_told_to_both_ends_and_users_by_their_node(seen: dict[float, Snapshot]) -> None:
     at_90 = seen[90.0]
-    assert workload(at_90, "web").traffic == {"db": pytest.approx(50_000, rel=0.02), "users@b": pytest.approx(100_000, rel=0.02)}
+    assert workload(at_90, "web").traffic == {
+        "db": pytest.approx(50_000, rel=0.02),
+        "users@b": pytest.approx(100_000, rel=0.02),
+    }
     assert workload(at_90, "db").traffic == {"web": pytest.approx(50_000, rel=0.02)}
 
 

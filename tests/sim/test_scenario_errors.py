@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - the scenario reads better unwrapped
 """A broken scenario gets one line that says where and what to write instead."""
 
 from __future__ import annotations
