@@ -23,7 +23,7 @@ from typing import Literal
 
 import numpy as np
 
-from ecotone.placement import draw
+from ecotone.model.draw import draws, hash_texts
 from ecotone.placement.instance import BoolArray, Component, Instance, IntArray
 from ecotone.placement.ledger import Ledger
 from ecotone.placement.reasons import cloud_candidates, edge_candidates, explain, queue_candidates
@@ -49,7 +49,7 @@ class Greedy:
         order = sorted(range(len(instance.hosts)), key=lambda i: instance.hosts[i].name.encode())
         self._name_rank = np.empty(len(order), dtype=np.int64)
         self._name_rank[order] = np.arange(len(order))
-        self._keys = draw.keys([host.name for host in instance.hosts]) if tie == "random" else None
+        self._keys = hash_texts(host.name for host in instance.hosts) if tie == "random" else None
         for a, application in enumerate(instance.applications):
             for i, component in enumerate(application.components):
                 if component.pinned is not None:
@@ -120,7 +120,7 @@ class Greedy:
             candidates = candidates[delay == delay.min()]
         if len(candidates) > 1 and self._keys is not None:
             name = f"{self.instance.applications[a].name}/{component.name}"
-            return int(candidates[np.argmax(draw.draws(self._seed, name, self._keys[candidates]))])
+            return int(candidates[np.argmax(draws(seed=self._seed, uid=name, names=self._keys[candidates]))])
         return int(candidates[np.argmin(self._name_rank[candidates])])
 
     def _delay(self, component: Component, origin: int | None) -> np.ndarray[tuple[int, ...], np.dtype[np.floating]]:
