@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from builders import cluster, node, pod
-
 from ecotone.model.objects import Node, Pod
 from ecotone.model.snapshot import Snapshot
 from ecotone.placement.instance import Instance

@@ -35,10 +35,22 @@ from ecotone.scheduling.plugins.pogonip_application import (
     control_rows,
     is_queue,
 )
-from ecotone.scheduling.policies import resolve
+from ecotone.scheduling.profile import Profile, Use
 
-PER_POD_FILTERS = frozenset(
-    {"NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeDeclaredFeatures"}
+PER_POD_RULES = Profile(
+    name="rules of single pods",
+    enabled=tuple(
+        Use(name)
+        for name in (
+            "PrioritySort",
+            "NodeUnschedulable",
+            "NodeName",
+            "TaintToleration",
+            "NodeAffinity",
+            "NodePorts",
+            "NodeDeclaredFeatures",
+        )
+    ),
 )
 
 
@@ -86,7 +98,9 @@ def delays(snapshot: Snapshot) -> Floats:
     return table
 
 
-def _groups(snapshot: Snapshot, waiting: Sequence[Pod]) -> tuple[dict[ApplicationKey, tuple[Pod, ...]], list[tuple[Pod, str]]]:
+def _groups(
+    snapshot: Snapshot, waiting: Sequence[Pod]
+) -> tuple[dict[ApplicationKey, tuple[Pod, ...]], list[tuple[Pod, str]]]:
     members: dict[ApplicationKey, list[Pod]] = {}
     outside: list[tuple[Pod, str]] = []
     for pod in [*waiting, *(each for each in snapshot.usage.pods() if each.is_peer)]:
@@ -183,9 +197,7 @@ class _Allowed:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._state = ClusterState.of(snapshot)
-        framework = framework_of(resolve("kube-default"))
-        self._prefilters = [plugin for plugin in framework.prefilters if plugin.name in PER_POD_FILTERS]
-        self._filters = [plugin for plugin in framework.filters if plugin.name in PER_POD_FILTERS]
+        self._framework = framework_of(PER_POD_RULES)
         self._known: dict[object, frozenset[str] | None] = {}
 
     def hosts(self, pod: Pod) -> frozenset[str] | None:
@@ -196,10 +208,10 @@ class _Allowed:
     def _ask(self, pod: Pod) -> frozenset[str] | None:
         nodes = self._state.nodes
         cycle = Cycle(self._state, pod)
-        if any(plugin.prefilter(cycle) is not None for plugin in self._prefilters):
+        if any(plugin.prefilter(cycle) is not None for plugin in self._framework.prefilters):
             return frozenset()
         mask: Mask = np.array([node.ready for node in nodes.nodes], dtype=np.bool_)
-        for plugin in self._filters:
+        for plugin in self._framework.filters:
             passed = plugin.filter(cycle, nodes.all_rows)
             if passed is not None:
                 mask = mask & passed
