@@ -1,0 +1,220 @@
+"""The keys on Kubernetes objects, and how their values are read.
+
+Ours carry the prefix `ecotone.dev/`; the bare ones are written by the other tools of the family, whose objects are read
+too. What is measured may be nonsense at any time (a "NaN" after a failed query, half a write), so a value that cannot be
+read is unknown, never an error. The functions take one mapping, annotations and labels laid over each other.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from ecotone.manifests.times import time_or_none
+from ecotone.model import quantity
+from ecotone.model.errors import InputError
+from ecotone.model.network import known
+from ecotone.model.objects import Coordinates
+
+PREFIX = "ecotone.dev/"
+AVAILABLE_CPU = PREFIX + "available-cpu"
+AVAILABLE_MEMORY = PREFIX + "available-memory"
+LATENCIES = PREFIX + "latencies"
+BANDWIDTHS = PREFIX + "bandwidths"
+LOSSES = PREFIX + "losses"
+MEASURED_AT = PREFIX + "measured-at"
+COORDINATES = PREFIX + "coordinates"
+TIER = PREFIX + "tier"
+PRICE = PREFIX + "price-per-hour"
+CPU_USAGE = PREFIX + "cpu-usage"
+MEMORY_USAGE = PREFIX + "memory-usage"
+TRAFFIC = PREFIX + "traffic"
+AFFINITY = PREFIX + "affinity"
+DEADLINES = PREFIX + "deadlines"
+PROTOCOLS = PREFIX + "protocols"
+INDEX = PREFIX + "index"
+ROLE = PREFIX + "role"
+EXTERNAL = PREFIX + "external"
+MAX_LATENCY = PREFIX + "max-latency"
+NONZERO = PREFIX + "nonzero-requests"
+APP_GROUP = "app-group"
+APP = "app"
+
+MEBI = 1024.0 * 1024.0
+SYNCHRONOUS = {
+    "http": True,
+    "grpc": True,
+    "tcp": True,
+    "amqp": False,
+    "mqtt": False,
+    "httpserverpush": False,
+}
+_LATENCY_PREFIXES = ("network-cost-", "l-", "network-latency.")
+_BANDWIDTH_PREFIXES = ("network-bandwidth.",)
+_LOSS_PREFIXES = ("packet-loss.",)
+_TRAFFIC_PREFIXES = ("daff-", "traffic.", "traffic-")
+_AFFINITY_PREFIXES = ("saff-",)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(ns|us|µs|ms|s|m|h)")
+_MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4, "h": 3.6e6}
+
+Notes = Mapping[str, str]
+
+
+def number(value: object) -> float | None:
+    """A finite number that is not negative, from a number or its text; else unknown."""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    return float(value) if known(value) else None  # type: ignore[arg-type]
+
+
+def quantity_of(notes: Notes, ours: str, theirs: str, *, scale: float, unit: Callable[[str], int]) -> float | None:
+    """Our key's quantity, else the siblings' key, whose bare number counts `scale` each."""
+    if ours in notes:
+        return _quantity(notes[ours], unit)
+    given = notes.get(theirs)
+    if given is None:
+        return None
+    bare = number(given)
+    return bare * scale if bare is not None else _quantity(given, unit)
+
+
+def _quantity(text: str, unit: Callable[[str], int]) -> float | None:
+    try:
+        amount = unit(text.strip())
+    except InputError:
+        return None
+    return float(amount) if amount >= 0 else None
+
+
+def available_cpu(notes: Notes) -> float | None:
+    return quantity_of(notes, AVAILABLE_CPU, "available-cpu", scale=1.0, unit=quantity.milli)
+
+
+def available_memory(notes: Notes) -> float | None:
+    return quantity_of(notes, AVAILABLE_MEMORY, "available-memory", scale=MEBI, unit=quantity.value)
+
+
+def cpu_usage(notes: Notes) -> float | None:
+    return quantity_of(notes, CPU_USAGE, "cpu-usage", scale=1.0, unit=quantity.milli)
+
+
+def memory_usage(notes: Notes) -> float | None:
+    return quantity_of(notes, MEMORY_USAGE, "memory-usage", scale=MEBI, unit=quantity.value)
+
+
+def latencies(notes: Notes) -> dict[str, float] | None:
+    return _per_peer(notes, LATENCIES, _LATENCY_PREFIXES)
+
+
+def bandwidths(notes: Notes) -> dict[str, float] | None:
+    return _per_peer(notes, BANDWIDTHS, _BANDWIDTH_PREFIXES)
+
+
+def losses(notes: Notes) -> dict[str, float] | None:
+    """Shares between 0 and 1; the siblings write percent."""
+    if LOSSES in notes:
+        return json_numbers(notes[LOSSES])
+    found = _per_peer(notes, LOSSES, _LOSS_PREFIXES)
+    return None if found is None else {peer: value / 100.0 for peer, value in found.items()}
+
+
+def traffic(notes: Notes) -> dict[str, float] | None:
+    return _per_peer(notes, TRAFFIC, _TRAFFIC_PREFIXES)
+
+
+def affinity(notes: Notes) -> dict[str, float] | None:
+    return _per_peer(notes, AFFINITY, _AFFINITY_PREFIXES)
+
+
+def _per_peer(notes: Notes, ours: str, prefixes: tuple[str, ...]) -> dict[str, float] | None:
+    """Our JSON object, else one key per peer under the siblings' prefixes (a later prefix wins)."""
+    if ours in notes:
+        return json_numbers(notes[ours])
+    found: dict[str, float] = {}
+    for prefix in prefixes:
+        for key, text in notes.items():
+            if key.startswith(prefix) and len(key) > len(prefix):
+                value = number(text)
+                if value is not None:
+                    found[key[len(prefix) :]] = value
+    return found or None
+
+
+def json_numbers(text: str) -> dict[str, float] | None:
+    """A JSON object of numbers without the entries that are none; None if it is no object."""
+    found = json_object(text)
+    if found is None:
+        return None
+    usable = {peer: number(value) for peer, value in found.items()}
+    return {peer: value for peer, value in usable.items() if value is not None}
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return _lax_object(text)
+
+
+def _lax_object(text: str) -> dict[str, Any] | None:
+    """JSON as careless writers have it, with bare NaN and Infinity among the numbers."""
+    if "NaN" not in text and "Infinity" not in text:
+        return None
+    plain = re.sub(r"(?<![\w\"])-?(?:NaN|Infinity)(?![\w\"])", "null", text)
+    try:
+        return msgspec.json.decode(plain, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return None
+
+
+def synchronous(notes: Notes) -> dict[str, bool]:
+    """Which peers are waited for: true for HTTP, gRPC, TCP; false for AMQP, MQTT, HTTPServerPush."""
+    found = json_object(notes.get(PROTOCOLS, "")) or {}
+    kinds = {peer: SYNCHRONOUS.get(str(name).lower().removesuffix("route")) for peer, name in found.items()}
+    return {peer: waits for peer, waits in kinds.items() if waits is not None}
+
+
+def deadlines(notes: Notes) -> dict[str, float]:
+    return json_numbers(notes.get(DEADLINES, "")) or {}
+
+
+def index(labels: Notes) -> int | None:
+    text = labels.get(INDEX, labels.get("index", ""))
+    return int(text) if re.fullmatch(r"[+-]?\d{1,9}", text, flags=re.ASCII) else None
+
+
+def milliseconds(text: str | None) -> float | None:
+    """`50ms`, `1.5s`; a bare number is milliseconds."""
+    if text is None:
+        return None
+    shape = _DURATION.fullmatch(text.strip())
+    return float(shape[1]) * _MILLISECONDS[shape[2]] if shape else number(text)
+
+
+def coordinates(notes: Notes) -> Coordinates | None:
+    found = json_object(notes.get(COORDINATES, ""))
+    if found is None or not isinstance(found.get("vector"), list):
+        return None
+    vector = [_finite(value) for value in found["vector"]]
+    height = number(found.get("height", 0.0))
+    error = number(found.get("error", 0.0))
+    if not vector or any(value is None for value in vector) or height is None:
+        return None
+    return Coordinates(tuple(value for value in vector if value is not None), height, error or 0.0)
+
+
+def _finite(value: object) -> float | None:
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    return None
+
+
+def measured_at(notes: Notes) -> float | None:
+    return time_or_none(notes.get(MEASURED_AT))

@@ -1,0 +1,59 @@
+"""RFC 3339 times as seconds since 1970, and back without loss.
+
+A float of this century resolves a quarter of a microsecond; the text keeps as many digits as the float has, so that a
+dumped snapshot replays with exactly the times it was taken with.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from ecotone.model.errors import InputError
+
+_SHAPE = re.compile(
+    r"(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,18}))?([Zz]|[+-]\d{2}:\d{2})", flags=re.ASCII
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def parse_time(text: str) -> float:
+    """Seconds since 1970; InputError if the text is no RFC 3339 time."""
+    shape = _SHAPE.fullmatch(text)
+    if shape is None:
+        raise _not_a_time(text)
+    day, clock, fraction, zone = shape.groups()
+    try:
+        moment = datetime.fromisoformat(f"{day}T{clock}{'+00:00' if zone in 'Zz' else zone}")
+    except ValueError:
+        raise _not_a_time(text) from None
+    whole = (moment - _EPOCH) // timedelta(seconds=1)
+    if fraction is None:
+        return float(whole)
+    return float(f"{whole}.{fraction}") if whole >= 0 else whole + float(f"0.{fraction}")
+
+
+def time_or_none(text: str | None) -> float | None:
+    """The time, or None where nothing readable is said."""
+    try:
+        return parse_time(text) if text else None
+    except InputError:
+        return None
+
+
+def show_time(seconds: float) -> str:
+    """The shortest RFC 3339 text that reads back to the same float."""
+    whole = int(seconds // 1)
+    text = (_EPOCH + timedelta(seconds=whole)).strftime("%Y-%m-%dT%H:%M:%S")
+    if seconds == whole:
+        return f"{text}Z"
+    digits = f"{seconds:.12f}" if whole >= 0 else f"{seconds - whole:.12f}"
+    for length in range(1, 13):
+        short = f"{text}.{digits.split('.')[1][:length]}Z"
+        if parse_time(short) == seconds:
+            return short
+    return f"{text}.{digits.split('.')[1]}Z"
+
+
+def _not_a_time(text: str) -> InputError:
+    return InputError(f"{text[:40]!r} is not a time", hint="write it like 2026-01-31T12:00:00Z")
