@@ -36,8 +36,15 @@ Owner = tuple[str, str, str]
 
 
 class Objects:
-    def __init__(self, *, now: float = 0.0, max_age: float = DEFAULT_MAX_AGE, seed: int = 0) -> None:
-        self.state = ClusterState(now=now, max_age=max_age, seed=seed)
+    def __init__(
+        self,
+        *,
+        now: float = 0.0,
+        max_age: float = DEFAULT_MAX_AGE,
+        seed: int = 0,
+        state: ClusterState | None = None,
+    ) -> None:
+        self.state = ClusterState(now=now, max_age=max_age, seed=seed) if state is None else state
         self.interner = Interner()
         self.app_groups: dict[str, wire.AppGroup] = {}
         self.clusters: dict[str, wire.Cluster] = {}
@@ -177,6 +184,13 @@ class Objects:
         if self.interner.full:
             self.interner.keep(each.kind for each in self._pods.values())
 
+    def convert(self, given: wire.Pod) -> Pod:
+        """A pod as the model has it, without taking it in."""
+        itself = WorkloadKey(namespace_of(given.metadata), given.metadata.name, "Pod")
+        pod = to_pod(given, workload=itself, priorities=Priorities(self._priorities), interner=self.interner)
+        workload = self._bare_key(pod) if pod.owner is None or pod.mirror else self._owned_key(pod)
+        return self._with_workload(pod, workload)
+
     def _drop_pod(self, key: str) -> None:
         self._forget(key)
         self.state.drop_pod(key)
@@ -212,7 +226,9 @@ class Objects:
 
     def _resolved(self, pod: Pod) -> Pod:
         """The pod with the workload its owners lead to, as they are known now."""
-        workload = self._bare_key(pod) if pod.key in self._bare else self._owned_key(pod)
+        return self._with_workload(pod, self._bare_key(pod) if pod.key in self._bare else self._owned_key(pod))
+
+    def _with_workload(self, pod: Pod, workload: WorkloadKey) -> Pod:
         known = self.state.workloads.get(workload)
         group = pod.kind.label(keys.APP_GROUP) or (None if known is None else known.app_group)
         if (pod.kind.workload, pod.kind.app_group) == (workload, group):

@@ -1,0 +1,180 @@
+"""The cluster as the watch streams tell it, plus what we have decided and nobody has confirmed yet.
+
+Events change columns of one ``ClusterState`` in place; a decision sees a frozen view of it. An *assumed* pod counts on
+its node from the moment of the decision until the watch shows it bound (there or elsewhere) or the binding failed, so
+two decisions in a row never spend the same millicore. Assumptions do not expire by themselves: a slow binding must not
+turn into room for another pod.
+
+Node changes are collected and applied together before the next view, since a change of the node set rebuilds columns,
+and a monitor that annotates five thousand nodes should cost one rebuild.
+
+Pending pods stay in the scheduling queue, not in the state: only those nominated to a node after a preemption are there,
+because they alone matter to other pods' decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from ecotone.model.objects import Node, Pod
+from ecotone.model.snapshot import Snapshot
+from ecotone.model.state import ClusterState
+from ecotone.scheduling.plugin import Event
+
+Listener = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    pod: Pod
+    node: str
+
+
+class LiveCache:
+    def __init__(self, state: ClusterState, *, listener: Listener | None = None) -> None:
+        self.state = state
+        self._listener = listener
+        self._nodes: dict[str, Node] = {}
+        self._nodes_changed = False
+        self._pods: dict[str, Pod] = {}
+        self._assumed: dict[str, Assumed] = {}
+        self.unconfirmed_seen = 0
+
+    # What the watch streams say
+
+    def put_node(self, node: Node) -> None:
+        before = self._nodes.get(node.name)
+        if before == node:
+            return
+        self._nodes[node.name] = node
+        self._nodes_changed = True
+        self._tell(Event("node", "add" if before is None else "update", before, node))
+
+    def drop_node(self, name: str) -> None:
+        before = self._nodes.pop(name, None)
+        if before is not None:
+            self._nodes_changed = True
+            self._tell(Event("node", "delete", before, None))
+
+    def put_pod(self, pod: Pod) -> None:
+        before = self._pods.get(pod.key)
+        if before is not None and before.uid != pod.uid:
+            self.drop_pod(pod.key)
+            before = None
+        self._pods[pod.key] = pod
+        assumed = self._assumed.get(pod.uid)
+        if assumed is not None:
+            if pod.node is None and not pod.terminal and not pod.deleting:
+                return
+            del self._assumed[pod.uid]
+            self.unconfirmed_seen += pod.node is not None and pod.node != assumed.node
+        if pod.node is not None or (pod.nominated is not None and not pod.terminal):
+            self.state.put_pod(pod)
+        else:
+            self.state.drop_pod(pod.key)
+        self._tell_pod(before, pod)
+
+    def drop_pod(self, key: str) -> None:
+        before = self._pods.pop(key, None)
+        if before is None:
+            return
+        assumed = self._assumed.pop(before.uid, None)
+        self.state.drop_pod(key)
+        if before.node is not None or assumed is not None or before.nominated is not None:
+            gone = before if assumed is None else before.on(assumed.node)
+            if not before.terminal:
+                self._tell(Event("pod", "delete", gone, None))
+
+    def tell(self, resource: str, action: str, old: object | None, new: object | None) -> None:
+        """Something other than a node or pod changed; the caller has already put it into the state."""
+        self._tell(Event(resource, action, old, new))
+
+    def _tell_pod(self, before: Pod | None, pod: Pod) -> None:
+        was_there = before is not None and before.node is not None and not before.terminal
+        is_there = pod.node is not None and not pod.terminal
+        if is_there and not was_there:
+            self._tell(Event("pod", "add", before, pod))
+        elif was_there and not is_there:
+            self._tell(Event("pod", "delete", before, None))
+        elif is_there and before is not None and (before.kind != pod.kind or before.deleting != pod.deleting):
+            smaller = _asks_less(before, pod)
+            self._tell(Event("pod", "scale-down" if smaller else "update", before, pod))
+
+    def _tell(self, event: Event) -> None:
+        if self._listener is not None:
+            self._listener(event)
+
+    # What we decide
+
+    def assume(self, pod: Pod, node: str) -> None:
+        self._assumed[pod.uid] = Assumed(pod, node)
+        self.state.assume(pod, node)
+
+    def forget(self, pod: Pod) -> None:
+        """The binding failed for certain: the place is free again."""
+        assumed = self._assumed.pop(pod.uid, None)
+        if assumed is None:
+            return
+        self.state.drop_pod(pod.key)
+        known = self._pods.get(pod.key)
+        if known is not None and known.uid == pod.uid:
+            if known.node is not None or known.nominated is not None:
+                self.state.put_pod(known)
+            # Room has come back that other pods may be waiting for.
+            self._tell(Event("pod", "delete", pod.on(assumed.node), None))
+
+    def forget_all(self) -> None:
+        """A new term of leadership starts from what the API server says, not from what we once intended."""
+        for assumed in list(self._assumed.values()):
+            self.forget(assumed.pod)
+
+    def nominate(self, pod: Pod, node: str | None) -> Pod:
+        """A preemption made room for this pod there; until it is bound, others leave that room alone."""
+        nominated = replace(pod, nominated=node)
+        if pod.key in self._pods and self._pods[pod.key].uid == pod.uid:
+            self._pods[pod.key] = replace(self._pods[pod.key], nominated=node)
+        if node is None:
+            self.state.drop_pod(pod.key)
+        else:
+            self.state.put_pod(nominated)
+        return nominated
+
+    # What decisions see
+
+    def settle_nodes(self) -> None:
+        if self._nodes_changed:
+            self.state.set_nodes(self._nodes.values())
+            self._nodes_changed = False
+
+    def view(self, now: float) -> Snapshot:
+        self.settle_nodes()
+        self.state.advance(now)
+        return self.state.freeze()
+
+    def pod(self, key: str) -> Pod | None:
+        return self._pods.get(key)
+
+    def is_assumed(self, uid: str) -> bool:
+        return uid in self._assumed
+
+    def assumed_node(self, uid: str) -> str | None:
+        assumed = self._assumed.get(uid)
+        return None if assumed is None else assumed.node
+
+    @property
+    def assumed_count(self) -> int:
+        return len(self._assumed)
+
+    def pods(self) -> Iterator[Pod]:
+        return iter(self._pods.values())
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {"nodes": len(self._nodes), "pods": len(self._pods), "assumed_pods": len(self._assumed)}
+
+
+def _asks_less(before: Pod, after: Pod) -> bool:
+    return before.kind != after.kind and any(
+        after.spec.request(resource) < amount for resource, amount in before.spec.requests
+    )

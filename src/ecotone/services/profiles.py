@@ -1,0 +1,42 @@
+"""Which profiles a scheduler runs: a policy under a name, or those of a configuration file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+from ecotone.model.errors import InputError
+from ecotone.scheduling.policies import DEFAULT_POLICY, resolve
+from ecotone.scheduling.profile import Profile
+
+DEFAULT_NAME = "ecotone"
+
+
+def choose_profiles(*, names: Sequence[str], policy: str | None, config: Path | None) -> dict[str, Profile]:
+    """Profiles by schedulerName."""
+    if config is None:
+        profile = resolve(policy or DEFAULT_POLICY)
+        return {name: replace(profile, scheduler_name=name) for name in names or [DEFAULT_NAME]}
+    if policy is not None:
+        raise InputError("--policy and --config exclude each other")
+    profiles = _read(config)
+    if not names:
+        return profiles
+    unknown = [name for name in names if name not in profiles]
+    if unknown:
+        raise InputError(
+            f"no profile for schedulerName {unknown[0]!r}", file=str(config), hint=f"there are: {', '.join(profiles)}"
+        )
+    return {name: profiles[name] for name in names}
+
+
+def _read(config: Path) -> dict[str, Profile]:
+    read = import_module("ecotone.manifests.configuration").read_configuration
+    found: dict[str, Profile] = {}
+    for profile in read(config):
+        if profile.scheduler_name in found:
+            raise InputError(f"two profiles for schedulerName {profile.scheduler_name!r}", file=str(config))
+        found[profile.scheduler_name] = profile
+    return found

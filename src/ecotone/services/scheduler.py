@@ -1,0 +1,325 @@
+"""The scheduler: takes pods from the queue, asks ``decide``, and carries out what it says.
+
+Deciding is synchronous and pure; everything around it is not. A *round* pops a number of pods, takes a view of the cache,
+decides, and assumes every placement at once; the bindings then travel in parallel while the next round is decided. So
+the API server's latency costs nothing but memory for the pods under way, and no decision ever waits for another's
+request.
+
+This file knows nothing of leadership or watch streams; ``scheduler_program`` puts it to work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from ecotone.kube.binding import Bound, Outcome
+from ecotone.kube.errors import ApiError, UnreachableError
+from ecotone.kube.events import EventRecorder
+from ecotone.model.decisions import Bind, Decision, Evict, Preempt, Wait
+from ecotone.model.objects import Pod
+from ecotone.model.snapshot import Snapshot
+from ecotone.model.state import ClusterState
+from ecotone.scheduling.decide import decide
+from ecotone.scheduling.plugin import Event
+from ecotone.scheduling.profile import Profile
+from ecotone.services import messages
+from ecotone.services.live_cache import LiveCache
+from ecotone.services.metrics import SchedulerMetrics
+from ecotone.services.overcommit import OvercommitWatch
+from ecotone.services.pod_writer import PodWriter
+from ecotone.services.queue import Entry, SchedulingQueue
+from ecotone.services.records import DecisionRecords
+from ecotone.services.settings import SchedulerSettings, frameworks_of
+
+log = logging.getLogger(__name__)
+
+
+Explain = Callable[[Profile, Pod, Snapshot], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Flight:
+    """A binding under way."""
+
+    entry: Entry
+    pod: Pod
+    node: str
+    why: str
+    profile: str
+    popped: float
+
+
+class Scheduler:
+    def __init__(
+        self,
+        settings: SchedulerSettings,
+        *,
+        writer: PodWriter,
+        recorder: EventRecorder,
+        explain: Explain,
+        metrics: SchedulerMetrics | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.settings = settings
+        self.metrics = metrics or SchedulerMetrics()
+        self.records = DecisionRecords()
+        self._writer = writer
+        self._recorder = recorder
+        self._explain = explain
+        self._clock = clock
+        self._wall = wall
+        self._frameworks = frameworks_of(settings.profiles)
+        self._first = next(iter(self._frameworks.values()))
+        state = ClusterState(now=wall(), max_age=settings.max_age, seed=settings.seed)
+        self.cache = LiveCache(state, listener=self._changed)
+        self.queue: SchedulingQueue[Event] = SchedulingQueue(
+            key=self._sort_key,
+            helps=self._helps,
+            first_backoff=settings.first_backoff,
+            longest_backoff=settings.longest_backoff,
+        )
+        self._work = asyncio.Event()
+        self._flights: set[asyncio.Task[None]] = set()
+        self._landed = asyncio.Event()
+        self._overcommit = OvercommitWatch()
+        self._memory: dict[str, dict[str, object]] = {}
+        self.binds = 0
+        self.last_bind = 0.0
+
+    # The queue's questions
+
+    def _sort_key(self, pod: Pod) -> Any:
+        framework = self._frameworks.get(pod.spec.scheduler_name, self._first)
+        return framework.sort_key(self.cache.state, pod) if framework.sorter is not None else (pod.created, pod.key)
+
+    def _helps(self, event: Event, entry: Entry) -> bool:
+        framework = self._frameworks.get(entry.pod.spec.scheduler_name, self._first)
+        return framework.could_help(event, entry.pod, tuple(entry.rejected_by), ())
+
+    def _changed(self, event: Event) -> None:
+        if self.queue.happened(event, now=self._clock(), name=f"{event.resource}-{event.action}"):
+            self._work.set()
+
+    # What the watch says about pods
+
+    def pod_seen(self, pod: Pod) -> None:
+        assumed = self.cache.is_assumed(pod.uid)
+        known = self.cache.pod(pod.key)
+        if known is not None and known.uid != pod.uid:
+            self.queue.remove(known.uid)
+        self.cache.put_pod(pod)
+        if self._is_pending(pod) and not assumed:
+            self.queue.add(pod, now=self._clock())
+            self._work.set()
+        elif not self._is_pending(pod):
+            self.queue.remove(pod.uid)
+
+    def pod_gone(self, key: str) -> None:
+        known = self.cache.pod(key)
+        if known is not None:
+            self.queue.remove(known.uid)
+        self.cache.drop_pod(key)
+
+    @property
+    def events_dropped(self) -> int:
+        return self._recorder.dropped
+
+    def _is_pending(self, pod: Pod) -> bool:
+        return (
+            pod.node is None
+            and not pod.terminal
+            and not pod.deleting
+            and pod.spec.scheduler_name in self.settings.profiles
+        )
+
+    # A term of leadership
+
+    def start_term(self) -> None:
+        """Everything is read anew: nothing from an earlier term is believed."""
+        self.cache.forget_all()
+        now = self._clock()
+        for pod in self.cache.pods():
+            if self._is_pending(pod) and pod.uid not in self.queue:
+                self.queue.add(pod, now=now)
+
+    async def run(self) -> None:
+        """Schedules until cancelled; then waits for the bindings under way."""
+        try:
+            while True:
+                await self._round()
+        finally:
+            await self.land()
+
+    async def land(self) -> None:
+        if self._flights:
+            await asyncio.gather(*self._flights, return_exceptions=True)
+
+    async def _round(self) -> None:
+        now = self._clock()
+        self.queue.advance(now=now)
+        room = self.settings.bindings_in_flight - len(self._flights)
+        if room <= 0 or not self.queue.has_active:
+            await self._pause(full=room <= 0)
+            return
+        if self._writer.out_of_time():
+            await asyncio.sleep(0.01)
+            return
+        limit = min(self.settings.round_size, room)
+        entries = self.queue.pop(now=now, limit=limit, same=lambda pod: pod.spec.scheduler_name)
+        self._recorder.hold()
+        try:
+            self._decide(entries)
+        except Exception:
+            for entry in entries:
+                if entry.pod.uid in self.queue:
+                    self.queue.retry(entry, now=self._clock(), event="ScheduleAttemptError")
+                    self.metrics.attempts.labels("error", entry.pod.spec.scheduler_name).inc()
+            log.exception("a round of %d pods failed and is tried again", len(entries))
+        # Let the watch streams and the bindings have the loop before the next round.
+        await asyncio.sleep(0)
+
+    async def _pause(self, *, full: bool) -> None:
+        if full:
+            self._landed.clear()
+            await self._landed.wait()
+            return
+        if not self._flights:
+            self._recorder.resume()
+        moment = self.queue.next_moment()
+        timeout = 1.0 if moment is None else max(0.0, min(1.0, moment - self._clock()))
+        self._work.clear()
+        try:
+            await asyncio.wait_for(self._work.wait(), timeout)
+        except TimeoutError:
+            self.look_around()
+
+    def look_around(self) -> None:
+        """Once in a while: over-commitment, and figures for the metrics."""
+        self.cache.settle_nodes()
+        for found in self._overcommit.check(self.cache.state):
+            log.warning("over-committed: %s (is another scheduler active?)", found)
+            self.metrics.overcommitments.inc()
+            messages.overcommitted(self._recorder, found)
+        self.metrics.overcommitted.set(self._overcommit.current)
+
+    # One round
+
+    def _decide(self, entries: list[Entry]) -> None:
+        name = entries[0].pod.spec.scheduler_name
+        profile = self.settings.profiles[name]
+        started = self._clock()
+        by_key = {entry.pod.key: entry for entry in entries}
+        view = self.cache.view(self._wall())
+        # The pods of this round are pending in what is decided upon, and in what is remembered of it.
+        view = replace(view, pending={**view.pending, **{key: entry.pod for key, entry in by_key.items()}})
+        self.records.new_round(view)
+        answer = decide(view, profile, pods=[entry.pod for entry in entries])
+        self.cache.state.memory.update(answer.memory)
+        self.metrics.algorithm_duration.observe(self._clock() - started)
+        for decision in answer.decisions:
+            self._carry_out(decision, by_key, profile=profile, popped=started)
+        for entry in by_key.values():
+            # A solver may leave a pod out; it is asked again later.
+            self.queue.retry(entry, now=self._clock(), event="Undecided")
+
+    def _carry_out(self, decision: Decision, entries: dict[str, Entry], *, profile: Profile, popped: float) -> None:
+        if isinstance(decision, Evict):
+            return
+        entry = entries.pop(decision.pod, None)
+        if entry is None:
+            return
+        name = entry.pod.spec.scheduler_name
+        self._remember(entry, decision, profile)
+        match decision:
+            case Bind(node=node, why=why):
+                self._take_off(_Flight(entry, entry.pod, node, why, name, popped))
+            case Preempt(node=node, victims=victims):
+                self._preempt(entry, node, victims, decision.why)
+            case Wait(why=why, plugins=plugins):
+                self._rejected(entry, why, frozenset(plugins), popped=popped)
+
+    def _remember(self, entry: Entry, decision: Decision, profile: Profile) -> None:
+        short = messages.short_record(profile, entry.pod, decision)
+        self.records.keep(entry.pod.key, short, partial(self._explain, profile, entry.pod))
+
+    def _take_off(self, flight: _Flight) -> None:
+        self.cache.assume(flight.pod, flight.node)
+        self.queue.done(flight.pod.uid)
+        task = asyncio.create_task(self._bind(flight))
+        self._flights.add(task)
+        task.add_done_callback(self._land_one)
+
+    def _land_one(self, task: asyncio.Task[None]) -> None:
+        self._flights.discard(task)
+        self._landed.set()
+        if not self._flights and not self.queue.has_active:
+            self._recorder.resume()
+        if not task.cancelled() and task.exception() is not None:
+            log.error("a binding ended in an error", exc_info=task.exception())
+
+    async def _bind(self, flight: _Flight) -> None:
+        why = flight.why if self.settings.explain_binds else None
+        try:
+            result = await self._writer.bind(flight.pod, flight.node, why=why)
+        except (UnreachableError, ApiError) as error:
+            # The term is over and nobody knows what became of it: the place stays taken until a new term reads anew.
+            log.warning("binding %s to %s: %s", flight.pod.key, flight.node, error)
+            self.metrics.bind_outcomes.labels("unknown").inc()
+            return
+        self._landed_safely(flight, result)
+
+    def _landed_safely(self, flight: _Flight, result: Bound) -> None:
+        entry, profile = flight.entry, flight.profile
+        self.metrics.bind_outcomes.labels(result.outcome.value).inc()
+        now = self._clock()
+        if result.outcome is Outcome.BOUND:
+            self.binds += 1
+            self.last_bind = now
+            self.metrics.attempts.labels("scheduled", profile).inc()
+            self.metrics.attempt_duration.labels("scheduled", profile).observe(now - flight.popped)
+            self.metrics.pod_attempts.observe(entry.attempts)
+            self.metrics.sli_duration.labels(str(min(entry.attempts, 16))).observe(now - entry.added)
+            messages.scheduled(self._recorder, flight.pod, flight.node)
+            return
+        self.cache.forget(flight.pod)
+        if result.outcome is Outcome.REFUSED:
+            self.metrics.attempts.labels("error", profile).inc()
+            messages.failed(self._recorder, flight.pod, f"binding rejected: {result.detail}")
+            known = self.cache.pod(flight.pod.key)
+            if known is not None and known.uid == flight.pod.uid and self._is_pending(known):
+                self.queue.retry(entry, now=now)
+                self._work.set()
+        else:
+            log.info("%s: %s (%s)", flight.pod.key, result.outcome.value, result.detail)
+
+    def _rejected(self, entry: Entry, why: str, plugins: frozenset[str], *, popped: float) -> None:
+        now = self._clock()
+        profile = entry.pod.spec.scheduler_name
+        self.queue.unschedulable(entry, rejected_by=plugins, now=now)
+        self.metrics.attempts.labels("unschedulable", profile).inc()
+        self.metrics.attempt_duration.labels("unschedulable", profile).observe(now - popped)
+        messages.failed(self._recorder, entry.pod, why)
+        self._background(self._writer.unschedulable(entry.pod, why))
+
+    def _preempt(self, entry: Entry, node: str, victims: tuple[str, ...], why: str) -> None:
+        pods = [pod for pod in map(self.cache.pod, victims) if pod is not None]
+        self.metrics.preemption_attempts.inc()
+        self.metrics.preemption_victims.observe(len(pods))
+        entry.pod = self.cache.nominate(entry.pod, node)
+        self.queue.unschedulable(entry, rejected_by=frozenset({"NodeResourcesFit"}), now=self._clock())
+        messages.failed(self._recorder, entry.pod, why)
+        for victim in pods:
+            messages.preempted(self._recorder, victim, by=entry.pod, node=node)
+        self._background(self._writer.preempt(entry.pod, node, pods, why))
+
+    def _background(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._flights.add(task)
+        task.add_done_callback(self._land_one)
