@@ -24,6 +24,7 @@ from ecotone.model.objects import (
     WorkloadKey,
 )
 from ecotone.model.usage import Usage
+from ecotone.model.workloads import WorkloadIndex
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +38,7 @@ class Snapshot:
     pending: Mapping[str, Pod] = field(default_factory=dict)
     homeless: Mapping[str, Pod] = field(default_factory=dict)
     workloads: Mapping[WorkloadKey, Workload] = field(default_factory=dict)
+    graph: WorkloadIndex = field(default_factory=WorkloadIndex)
     maps: tuple[NetworkMap, ...] = ()
     budgets: tuple[DisruptionBudget, ...] = ()
     services: tuple[ServiceSelector, ...] = ()

@@ -26,6 +26,7 @@ from ecotone.model.objects import (
 )
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.usage import Usage
+from ecotone.model.workloads import WorkloadIndex
 
 
 class ClusterState:
@@ -38,6 +39,7 @@ class ClusterState:
         self.pending: dict[str, Pod] = {}
         self.homeless: dict[str, Pod] = {}
         self.workloads: dict[WorkloadKey, Workload] = {}
+        self.graph = WorkloadIndex()
         self.maps: tuple[NetworkMap, ...] = ()
         self.budgets: tuple[DisruptionBudget, ...] = ()
         self.services: tuple[ServiceSelector, ...] = ()
@@ -212,10 +214,13 @@ class ClusterState:
     # Everything else
 
     def put_workload(self, workload: Workload) -> None:
+        self.graph.change(self.workloads.get(workload.key), workload)
         self.workloads[workload.key] = workload
 
     def drop_workload(self, key: WorkloadKey) -> None:
-        self.workloads.pop(key, None)
+        gone = self.workloads.pop(key, None)
+        if gone is not None:
+            self.graph.change(gone, None)
 
     def set_maps(self, maps: Iterable[NetworkMap]) -> None:
         self.maps = tuple(maps)
@@ -250,7 +255,8 @@ class ClusterState:
             usage=usage,
             pending=self.pending.copy(),
             homeless=self.homeless.copy(),
-            workloads=dict(self.workloads),
+            workloads=self.workloads.copy(),
+            graph=self.graph.copy(),
             network=self.network,
             maps=self.maps,
             budgets=self.budgets,
@@ -275,6 +281,7 @@ class ClusterState:
         state.pending = dict(snapshot.pending)
         state.homeless = dict(snapshot.homeless)
         state.workloads = dict(snapshot.workloads)
+        state.graph = snapshot.graph.copy()
         state.maps = snapshot.maps
         state.budgets = snapshot.budgets
         state.services = snapshot.services

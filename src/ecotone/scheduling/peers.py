@@ -17,6 +17,7 @@ from ecotone.model.arrays import Floats, Ints, Rows
 from ecotone.model.network import is_stale, known
 from ecotone.model.objects import USERS, PodKind, Workload, WorkloadKey
 from ecotone.model.state import ClusterState
+from ecotone.model.workloads import peer_name
 
 _NO_ROWS: Rows = np.zeros(0, dtype=np.intp)
 _NO_COUNTS: Ints = np.zeros(0, dtype=np.int64)
@@ -51,20 +52,12 @@ def amount(values: Mapping[str, float] | None, name: str) -> float:
     return float(value) if value is not None and known(value) else 0.0
 
 
-def full_name(namespace: str, peer: str) -> tuple[str, str]:
-    """Namespace and name of a peer as its workload sees it."""
-    if "/" in peer:
-        other, _, name = peer.partition("/")
-        return other, name
-    return namespace, peer
-
-
 def whereabouts(state: ClusterState, namespace: str, peer: str) -> tuple[Rows, Ints]:
     """The rows that host the peer's pods, and how many each."""
     if peer.startswith(USERS):
         row = state.nodes.index.get(peer[len(USERS) :])
         return (_NO_ROWS, _NO_COUNTS) if row is None else (np.array([row], dtype=np.intp), _ONE)
-    kinds = state.named.get(full_name(namespace, peer), ())
+    kinds = state.named.get(peer_name(namespace, peer), ())
     if len(kinds) == 1:
         return state.usage.where(kinds[0])
     if not kinds:

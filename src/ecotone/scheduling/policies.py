@@ -84,12 +84,19 @@ DEFAULT_SCORES = (
 )
 
 
-def ranked_by(name: str, summary: str, *terms: Use, sort: str = "PrioritySort", tie_break: bool = True) -> Profile:
-    """Kubernetes' filters, these terms as the whole score, the default scores for ties."""
+def ranked_by(
+    name: str,
+    summary: str,
+    *terms: Use,
+    sort: str = "PrioritySort",
+    filters: tuple[Use, ...] = (),
+    tie_break: bool = True,
+) -> Profile:
+    """Kubernetes' filters and these, these terms as the whole score, the default scores for ties."""
     return Profile(
         name=name,
         summary=summary,
-        enabled=(*_QUEUE, Use(sort), *_FILTERS),
+        enabled=(*_QUEUE, Use(sort), *_FILTERS, *filters),
         points={"score": terms, "reserve": terms},
         disabled={"score": frozenset({"*"})},
         tie_break=DEFAULT_SCORES if tie_break else (),
@@ -108,6 +115,7 @@ _BUILT_IN = (
         "ecotone",
         "predicted response time of the request chains: latency to callers and callees, CPU pressure; the default",
         Use("ResponseTime", 1),
+        filters=(Use("LatencyBound"),),
     ),
     ranked_by(
         "sophos",

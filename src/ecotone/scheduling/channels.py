@@ -1,0 +1,143 @@
+"""Both sides of every channel of a workload, and how many round trips a request makes over it.
+
+A caller knows whom it calls, a callee is measured from both ends: a channel takes the larger of the two sides' traffic
+(each counts both directions already) and the sum of both sides' static affinity. From these follows its weight, in round
+trips on the critical path of one request that passes through the workload:
+
+* a request comes from exactly one caller, so callers (users included) share one round trip, by traffic or else by affinity;
+* a callee is called as often as its traffic compares with the traffic that comes in, once if no traffic is known, and a
+  little (`IDLE`) if the channel is there but silent now;
+* a synchronous channel counts in full, an asynchronous one by `ASYNCHRONOUS`; where only priorities are known, by how the
+  priority compares with that of a synchronous route.
+
+Traffic that doubles everywhere changes nothing: weights are per request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ecotone.model.objects import USERS, Workload
+from ecotone.model.state import ClusterState
+from ecotone.model.workloads import Name, peer_name
+from ecotone.scheduling.peers import amount, traffic_of
+
+SYNCHRONOUS_PRIORITY = 80.0
+ASYNCHRONOUS = 0.2
+IDLE = 0.05
+MOST_CALLS = 8.0
+
+
+@dataclass(slots=True)
+class Channel:
+    """What the two sides say. `traffic` is None if neither side was measured; `calls` and `called`: who starts."""
+
+    peer: Name
+    users: bool = False
+    affinity: float = 0.0
+    traffic: float | None = None
+    synchronous: bool | None = None
+    calls: bool = False
+    called: bool = False
+    weight: float = 0.0
+
+
+def channels(state: ClusterState, own: Name) -> list[Channel]:
+    """The weighted channels of a workload, by the name of the other end; those of weight 0 are left out."""
+    found: dict[Name, Channel] = {}
+    ours = [state.workloads[key] for key in state.graph.named.get(own, ())]
+    for workload in ours:
+        _own_side(workload, found)
+    for key in state.graph.mentioned_by.get(own, ()):
+        if (key.namespace, key.name) != own:
+            _other_side(state.workloads[key], own, found)
+    for channel in found.values():
+        _measure(state, ours, own, channel)
+        _direct(state, own, channel)
+    weighed = [each for each in found.values() if not each.users or each.traffic]
+    _weigh(weighed)
+    return [channel for channel in weighed if channel.weight > 0]
+
+
+def _own_side(workload: Workload, found: dict[Name, Channel]) -> None:
+    for name in dict.fromkeys((*(workload.affinity or ()), *(workload.traffic or ()), *workload.synchronous)):
+        users = name.startswith(USERS)
+        peer = ("", name) if users else peer_name(workload.key.namespace, name)
+        channel = found.setdefault(peer, Channel(peer, users=users))
+        priority = amount(workload.affinity, name)
+        channel.affinity += priority
+        channel.called |= users
+        channel.calls |= not users and (priority > 0 or name in workload.synchronous)
+        if name in workload.synchronous:
+            channel.synchronous = bool(channel.synchronous) or workload.synchronous[name]
+
+
+def _other_side(workload: Workload, own: Name, found: dict[Name, Channel]) -> None:
+    peer = (workload.key.namespace, workload.key.name)
+    channel = found.setdefault(peer, Channel(peer))
+    for name in _spellings(workload, own):
+        priority = amount(workload.affinity, name)
+        channel.affinity += priority
+        channel.called |= priority > 0 or name in workload.synchronous
+        if name in workload.synchronous:
+            channel.synchronous = bool(channel.synchronous) or workload.synchronous[name]
+
+
+def _spellings(workload: Workload, peer: Name) -> tuple[str, ...]:
+    """How this workload may write that peer."""
+    namespace, name = peer
+    if not namespace:
+        return (name,)
+    full = f"{namespace}/{name}"
+    return (name, full) if namespace == workload.key.namespace else (full,)
+
+
+def _measure(state: ClusterState, ours: Sequence[Workload], own: Name, channel: Channel) -> None:
+    """The larger of what the two sides measured; a side that was measured and does not list the other saw nothing."""
+    theirs = [state.workloads[key] for key in state.graph.named.get(channel.peer, ())]
+    for workload, other in (*((each, channel.peer) for each in ours), *((each, own) for each in theirs)):
+        traffic = traffic_of(state, workload)
+        if traffic is not None:
+            flow = sum(amount(traffic, name) for name in _spellings(workload, other))
+            channel.traffic = flow if channel.traffic is None else max(channel.traffic, flow)
+
+
+def _direct(state: ClusterState, own: Name, channel: Channel) -> None:
+    """Nobody says who calls: the lower index does, and without indices each may."""
+    if channel.calls or channel.called:
+        return
+    here, there = _index(state, own), _index(state, channel.peer)
+    if here is not None and there is not None and here != there:
+        channel.calls, channel.called = here < there, here > there
+    else:
+        channel.calls = True
+
+
+def _index(state: ClusterState, name: Name) -> int | None:
+    return next((state.workloads[key].index for key in state.graph.named.get(name, ())), None)
+
+
+def _weigh(found: list[Channel]) -> None:
+    callers = [each for each in found if each.called]
+    incoming = sum(each.traffic or 0.0 for each in callers)
+    busiest = max((each.traffic or 0.0 for each in found), default=0.0)
+    through = incoming or busiest
+    pull = sum(each.affinity or 1.0 for each in callers)
+    strongest = min(SYNCHRONOUS_PRIORITY, max((each.affinity for each in found), default=0.0))
+    for each in found:
+        trips = 0.0
+        if each.called:
+            measured = each.traffic is not None and incoming > 0
+            trips = (each.traffic or 0.0) / incoming if measured else (each.affinity or 1.0) / pull
+        if each.calls:
+            trips += 1.0 if each.traffic is None or through == 0 else min(MOST_CALLS, each.traffic / through)
+        if each.affinity > 0 or each.synchronous is not None:
+            trips = max(trips, IDLE)
+        each.weight = trips * _importance(each, strongest)
+
+
+def _importance(channel: Channel, strongest: float) -> float:
+    if channel.synchronous is not None:
+        return 1.0 if channel.synchronous else ASYNCHRONOUS
+    return min(1.0, channel.affinity / strongest) if channel.affinity > 0 else 1.0
