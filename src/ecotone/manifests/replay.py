@@ -18,12 +18,7 @@ def key_of(text: str) -> WorkloadKey:
 
 
 def restore(state: ClusterState, told: wire.SnapshotState) -> None:
-    """Memory, moves, and what pods newer than their node's measurement use, to the last bit."""
+    """Memory, moves, and which pods the nodes' measurements do not contain yet."""
     state.memory = dict(told.memory)
     state.last_moves = {key_of(text): at for text, at in told.last_moves.items()}
-    state.usage.recent_of = {each.pod: (each.cpu, each.memory) for each in told.assumed}
-    state.usage.recent[:] = 0.0
-    for name, recent in told.recent.items():
-        row = state.nodes.index.get(name)
-        if row is not None and len(recent) == 2:
-            state.usage.recent[row] = recent
+    state.set_recent(told.assumed)

@@ -506,12 +506,6 @@ class Reservation(Wire):
     spec: ReservationSpec
 
 
-class AssumedPod(Wire):
-    pod: str
-    cpu: float
-    memory: float
-
-
 class SnapshotState(Wire):
     """What decisions remember beyond Kubernetes objects; the last document of a dumped snapshot."""
 
@@ -521,8 +515,7 @@ class SnapshotState(Wire):
     max_age: float = 300.0
     memory: dict[str, Any] = {}
     last_moves: dict[str, float] = {}
-    assumed: list[AssumedPod] = []
-    recent: dict[str, list[float]] = {}
+    assumed: list[str] = []
 
 
 class Kind(msgspec.Struct, frozen=True):

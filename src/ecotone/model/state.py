@@ -171,6 +171,16 @@ class ClusterState:
             else:
                 self.usage.forget_recent(pod, row)
 
+    def set_recent(self, keys: Iterable[str]) -> None:
+        """Exactly these bound pods are not in their nodes' measurements yet."""
+        newer = frozenset(keys)
+        for row, pods in enumerate(self.usage.pods_on):
+            for pod in pods:
+                if pod.key in newer:
+                    self.usage.note_recent(pod, row)
+                else:
+                    self.usage.forget_recent(pod, row)
+
     def _know(self, kind: PodKind, by: int) -> None:
         """Keeps the kinds that have pods, bound or waiting, findable by their workload's name."""
         name = (kind.workload.namespace, kind.workload.name)
