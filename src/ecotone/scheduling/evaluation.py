@@ -30,12 +30,16 @@ TIE = 1e-9
 
 @dataclass(slots=True)
 class Term:
-    """What one scoring plugin says: raw figures over all rows (None: no opinion), and its share of the total."""
+    """What one scoring plugin says: raw figures per row (None: no opinion), and its share of the total.
+
+    `partial`: only the rows feasible then were asked, so a row that becomes feasible later has no figure yet.
+    """
 
     scorer: Scorer
     raw: Floats | Ints | None = None
     normalized: Floats | Ints | None = None
     share: Floats | None = None
+    partial: bool = False
 
 
 class Evaluation:
@@ -128,6 +132,7 @@ class Evaluation:
             full[rows] = raw
             raw = full
         term.raw = raw
+        term.partial = not many
         self._normalize(term)
 
     def _normalize(self, term: Term) -> None:
@@ -215,6 +220,9 @@ class Evaluation:
                     term.scorer.plugin.prescore(self.cycle)
         one = self.rows[row : row + 1]
         for term in terms:
+            if self._moved and term.partial:
+                self._rescore(term)
+                continue
             match change_by_placement(term.scorer.plugin, self.cycle):
                 case "everything":
                     if isinstance(term.scorer.plugin, PreScore) and not self._moved:
