@@ -1,6 +1,5 @@
 from asking import passing, raw_scores, reasons, scores
 from builders import cluster, node, pod, tolerating
-
 from ecotone.model.selectors import Taint
 from ecotone.scheduling.plugin import Event
 from ecotone.scheduling.plugins.taint_toleration import UNTOLERATED, TaintToleration

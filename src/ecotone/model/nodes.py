@@ -126,6 +126,14 @@ class NodeTable:
             known = self._tiers[order] = np.array([places.get(node.tier or "", len(order)) for node in self.nodes])
         return known
 
+    def domains(self, key: str) -> tuple[Rows, int]:
+        """Each node's domain under a label, and how many there are; nodes without the label have the next number."""
+        return self.derived(("domains", key), lambda table: table._domains(key))
+
+    def _domains(self, key: str) -> tuple[Rows, int]:
+        codes, values = self.labels(key)
+        return np.where(codes < 0, len(values), codes).astype(np.intp), len(values)
+
     def tier_is(self, tier: str) -> Mask:
         return np.array([node.tier == tier for node in self.nodes], dtype=np.bool_)
 

@@ -191,8 +191,9 @@ class Evaluation:
                 case "row":
                     self._set_row(place, plugin.filter(self.cycle, one), row)
                 case "everything":
-                    self.masks[place] = plugin.filter(self.cycle, self.rows)
-                    everything = True
+                    answer = plugin.filter(self.cycle, self.rows)
+                    everything = everything or answer is not None or self.masks[place] is not None
+                    self.masks[place] = answer
         before = self.feasible
         if everything:
             self._combine()
