@@ -211,6 +211,9 @@ class DisruptionBudget:
     selector: LabelSelector = EVERYTHING
     allowed: int = 0
 
+    def covers(self, pod: Pod) -> bool:
+        return self.namespace == pod.namespace and self.selector.matches(dict(pod.kind.labels))
+
 
 @dataclass(frozen=True, slots=True)
 class ServiceSelector:
@@ -231,11 +234,19 @@ class Claim:
     storage_class: str | None = None
     access_modes: frozenset[str] = frozenset()
     deleting: bool = False
+    request: int = 0
+    mode: str = "Filesystem"
+    selector: LabelSelector | None = None
+    selected_node: str | None = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """A PersistentVolume: where it can be reached from."""
+    """A PersistentVolume: where it can be reached from. `available`: free to be claimed (its phase says so)."""
 
     name: str
     node_affinity: NodeAffinity = NodeAffinity()
@@ -245,6 +256,8 @@ class Volume:
     driver: str | None = None
     capacity: int = 0
     access_modes: frozenset[str] = frozenset()
+    mode: str = "Filesystem"
+    available: bool = True
 
 
 @dataclass(frozen=True, slots=True)

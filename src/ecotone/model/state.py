@@ -8,6 +8,7 @@ it can play its own decisions forward.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from ecotone.model.network import DEFAULT_MAX_AGE, Network, NetworkMap, known
 from ecotone.model.nodes import NodeTable
@@ -136,6 +137,15 @@ class ClusterState:
         self.usage.remove(pod, row, self.nodes)
         self._know(pod.kind, -1)
         return pod, row
+
+    def disrupt(self, key: str) -> None:
+        """The pod is taken away for another's sake: its disruption budgets allow one less from now on."""
+        pod = self.find_pod(key)
+        if pod is not None:
+            self.budgets = tuple(
+                replace(each, allowed=each.allowed - 1) if each.covers(pod) else each for each in self.budgets
+            )
+            self.drop_pod(key)
 
     def assume(self, pod: Pod, node: str) -> Pod:
         """The pod counts on this node from now on, before anybody confirmed it."""

@@ -191,7 +191,7 @@ class _Round:
             if isinstance(answer, Preempt):
                 self.decisions.append(answer)
                 for victim in answer.victims:
-                    self.state.drop_pod(victim)
+                    self.state.disrupt(victim)
                 self.state.assume(pod, answer.node)
                 return True
         plugins, why = diagnose(evaluation)

@@ -50,7 +50,7 @@ class NodeResourcesFit:
     def filter(self, cycle: Cycle, rows: Rows) -> Mask | None:
         nodes, usage = cycle.state.nodes, cycle.state.usage
         ok: Mask = pick(usage.pod_count, rows, cycle) < pick(nodes.max_pods, rows, cycle)
-        for resource, amount in self._wanted(cycle.pod):
+        for resource, amount in self.wanted(cycle.pod):
             column = nodes.column(resource)
             if column is None:
                 return np.zeros(len(rows), dtype=np.bool_)
@@ -62,7 +62,7 @@ class NodeResourcesFit:
         nodes, usage = cycle.state.nodes, cycle.state.usage
         found = [(pick(usage.pod_count, rows, cycle) >= pick(nodes.max_pods, rows, cycle), TOO_MANY_PODS)]
         hopeless = np.zeros(len(rows), dtype=np.bool_)
-        for resource, amount in self._wanted(cycle.pod):
+        for resource, amount in self.wanted(cycle.pod):
             column = nodes.column(resource)
             if column is None:
                 short = np.ones(len(rows), dtype=np.bool_)
@@ -79,7 +79,8 @@ class NodeResourcesFit:
             for part, final in ((hopeless, True), (~hopeless, False))
         ]
 
-    def _wanted(self, pod: Pod) -> list[tuple[str, int]]:
+    def wanted(self, pod: Pod) -> list[tuple[str, int]]:
+        """What must be free for the pod."""
         return [(name, amount) for name, amount in pod.spec.requests if amount > 0 and not self._ignores(name)]
 
     def _ignores(self, resource: str) -> bool:
@@ -111,16 +112,16 @@ class NodeResourcesFit:
         return event.action == "delete" and isinstance(event.old, Pod) and event.old.node is not None
 
     def _could_hold(self, node: Node, pod: Pod) -> bool:
-        return all(node.allocatable.get(name, 0) >= amount for name, amount in self._wanted(pod))
+        return all(node.allocatable.get(name, 0) >= amount for name, amount in self.wanted(pod))
 
     def _grew(self, old: Node, new: Node, pod: Pod) -> bool:
-        names = ["pods", *(name for name, _ in self._wanted(pod))]
+        names = ["pods", *(name for name, _ in self.wanted(pod))]
         return any(new.allocatable.get(name, 0) > old.allocatable.get(name, 0) for name in names)
 
     def _shrank(self, old: object | None, new: Pod, pod: Pod) -> bool:
         if not isinstance(old, Pod) or new.node is None:
             return False
-        return any(new.spec.request(name) < old.spec.request(name) for name, _ in self._wanted(pod))
+        return any(new.spec.request(name) < old.spec.request(name) for name, _ in self.wanted(pod))
 
 
 def read_weights(resources: Sequence[Mapping[str, Any]] | None) -> Weights:

@@ -1,0 +1,251 @@
+"""DefaultPreemption: when nothing fits, find the node where taking away pods of lower priority hurts least.
+
+On a candidate node all pods of lower priority are taken away; if the pod then fits, they are given back one by one, those
+whose disruption budget would be violated first, the more important before the less important, as long as it still fits. Who
+cannot come back is a victim. Among the nodes: fewest violated budgets, lowest highest priority of a victim, lowest sum of
+priorities, fewest victims, latest start of the most important victims, first by name.
+
+All on the working copy of the cluster, which is left as it was found. Differences to kube-scheduler: a budget with an empty
+selector covers every pod of its namespace, as the policy/v1 API says; pods that were placed in this same round are not taken
+away again; `violateDisruptionBudgets: false` (ours) leaves out nodes where a budget would be violated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ecotone.model.arrays import Mask, Rows
+from ecotone.model.decisions import Preempt
+from ecotone.model.draw import hash_text
+from ecotone.model.errors import InputError
+from ecotone.model.objects import DisruptionBudget, Pod
+from ecotone.scheduling.evaluation import Evaluation, run_filters_on
+from ecotone.scheduling.plugin import Change, Cycle, Event, Incremental
+from ecotone.scheduling.plugins.node_resources_fit import NodeResourcesFit
+
+NEVER = "Never"
+_ABOVE_ALL_NEGATIVE = 2**31
+"""Added to each priority in sums, so that fewer victims of negative priority are better than more of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    row: int
+    victims: tuple[Pod, ...]
+    violations: int
+
+    def cost(self, rank: int) -> tuple[float, ...]:
+        top = self.victims[0].spec.priority
+        return (
+            self.violations,
+            top,
+            sum(pod.spec.priority + _ABOVE_ALL_NEGATIVE for pod in self.victims),
+            len(self.victims),
+            -min(_start(pod) for pod in self.victims if pod.spec.priority == top),
+            rank,
+        )
+
+
+class DefaultPreemption:
+    name = "DefaultPreemption"
+    placement_changes: Change | None = "nothing"
+
+    def __init__(
+        self,
+        *,
+        minCandidateNodesPercentage: int = 10,  # noqa: N803 - the arguments' names are Kubernetes'
+        minCandidateNodesAbsolute: int = 100,  # noqa: N803
+        violateDisruptionBudgets: bool = True,  # noqa: N803
+    ) -> None:
+        if not 0 <= minCandidateNodesPercentage <= 100 or minCandidateNodesAbsolute < 0:
+            raise InputError("minCandidateNodesPercentage is 0..100, minCandidateNodesAbsolute at least 0")
+        if minCandidateNodesPercentage == 0 and minCandidateNodesAbsolute == 0:
+            raise InputError("minCandidateNodesPercentage and minCandidateNodesAbsolute cannot both be zero")
+        self.percentage = minCandidateNodesPercentage
+        self.absolute = minCandidateNodesAbsolute
+        self.violate = violateDisruptionBudgets
+
+    def postfilter(self, cycle: Cycle, evaluation: Evaluation) -> Preempt | None:
+        if evaluation.refusal is not None or cycle.pod.spec.preemption_policy == NEVER or self.name in cycle.scratch:
+            return None
+        hopeless = _hopeless(evaluation)
+        if _victims_are_leaving(cycle, hopeless):
+            return None
+        rows = _promising(cycle, evaluation, hopeless)
+        best = self._best(cycle, evaluation, rows)
+        if best is None:
+            # Nothing helps on any node; while the cluster stays as it is, replicas need not look again.
+            cycle.scratch[self.name] = True
+            return None
+        return _decision(cycle, best)
+
+    def _best(self, cycle: Cycle, evaluation: Evaluation, rows: Rows) -> _Candidate | None:
+        if not len(rows):
+            return None
+        enough = min(len(rows), max(self.absolute, len(rows) * self.percentage // 100))
+        offset = hash_text(f"preemption {cycle.state.seed} {cycle.pod.uid}") % len(rows)
+        found: list[_Candidate] = []
+        clean = 0
+        trial = _Trial(cycle, evaluation)
+        for row in np.roll(rows, -offset):
+            candidate = trial.on(int(row))
+            if candidate is None or (candidate.violations and not self.violate):
+                continue
+            found.append(candidate)
+            clean += candidate.violations == 0
+            if clean and len(found) >= enough:
+                break
+        rank = cycle.state.nodes.rank
+        return min(found, key=lambda each: each.cost(int(rank[each.row])), default=None)
+
+    def hint(self, event: Event, pod: Pod, reasons: Sequence[str]) -> bool:  # noqa: ARG002
+        """The plugins that turned the pod away say what helps."""
+        return False
+
+
+class _Trial:
+    """Takes pods away from a node and gives them back, with all plugins following, and asks the filters in between."""
+
+    def __init__(self, cycle: Cycle, evaluation: Evaluation) -> None:
+        self.cycle = cycle
+        self.framework = evaluation.framework
+        self.followers: list[Any] = [each for each in self.framework.prefilters if isinstance(each, Incremental)]
+
+    def on(self, row: int) -> _Candidate | None:
+        usage, budgets = self.cycle.state.usage, self.cycle.state.budgets
+        before, ports = usage.pods_on[row], usage.ports.get(row)
+        potential = sorted((pod for pod in before if _may_go(pod, self.cycle)), key=_importance)
+        away: dict[str, Pod] = {}
+        try:
+            for pod in potential:
+                self._take(pod, row, away)
+            if not potential or not self._fits(row):
+                return None
+            violating, others = _by_budget(potential, budgets)
+            violations = sum(not self._reprieve(pod, row, away) for pod in violating)
+            for pod in others:
+                self._reprieve(pod, row, away)
+            victims = tuple(pod for pod in potential if pod.key in away)
+            return _Candidate(row, victims, violations) if victims else None
+        finally:
+            for pod in list(away.values()):
+                self._give_back(pod, row, away)
+            usage.pods_on[row] = before
+            if ports is not None:
+                usage.ports[row] = ports
+
+    def _take(self, pod: Pod, row: int, away: dict[str, Pod]) -> None:
+        self.cycle.state.usage.remove(pod, row, self.cycle.state.nodes)
+        for plugin in self.followers:
+            plugin.remove_pod(self.cycle, pod, row)
+        away[pod.key] = pod
+
+    def _give_back(self, pod: Pod, row: int, away: dict[str, Pod]) -> None:
+        self.cycle.state.usage.add(pod, row, self.cycle.state.nodes)
+        for plugin in self.followers:
+            plugin.add_pod(self.cycle, pod, row)
+        del away[pod.key]
+
+    def _fits(self, row: int) -> bool:
+        one = self.cycle.state.nodes.all_rows[row : row + 1]
+        return bool(run_filters_on(self.framework, self.cycle, one)[0])
+
+    def _reprieve(self, pod: Pod, row: int, away: dict[str, Pod]) -> bool:
+        self._give_back(pod, row, away)
+        if self._fits(row):
+            return True
+        self._take(pod, row, away)
+        return False
+
+
+def _decision(cycle: Cycle, best: _Candidate) -> Preempt:
+    node = cycle.state.nodes.names[best.row]
+    who = f"{len(best.victims)} pod{'s' if len(best.victims) > 1 else ''} of priority up to "
+    who += f"{best.victims[0].spec.priority} (its own is {cycle.pod.spec.priority})"
+    harm = f", violating {best.violations} times a disruption budget" if best.violations else ""
+    return Preempt(
+        cycle.pod.key,
+        node,
+        tuple(pod.key for pod in best.victims),
+        f"fits nowhere as things are; on {node} it would without {who}{harm}",
+        uid=cycle.pod.uid,
+    )
+
+
+def _hopeless(evaluation: Evaluation) -> Mask:
+    """Rows where taking pods away would not help."""
+    mask = np.zeros(len(evaluation.rows), dtype=np.bool_)
+    for _, rejection in evaluation.rejections():
+        if rejection.final:
+            mask |= rejection.mask
+    return mask
+
+
+def _victims_are_leaving(cycle: Cycle, hopeless: Mask) -> bool:
+    """The pod was promised a node before and those in its way are still shutting down: wait for them."""
+    row = cycle.state.nodes.index.get(cycle.pod.nominated or "")
+    if row is None or hopeless[row]:
+        return False
+    own = cycle.pod.spec.priority
+    return any(pod.deleting and pod.spec.priority < own for pod in cycle.state.usage.pods_on[row])
+
+
+def _promising(cycle: Cycle, evaluation: Evaluation, hopeless: Mask) -> Rows:
+    """Rows with pods of lower priority whose going could free enough; a bound, the trial decides."""
+    state, own = cycle.state, cycle.pod.spec.priority
+    lower = [kind for kind in state.usage.placed if kind.spec.priority < own]
+    victims = np.zeros(len(state.nodes), dtype=np.int64)
+    freed = np.zeros_like(state.usage.requested)
+    for kind in lower:
+        rows, amounts = state.usage.everywhere(kind)
+        victims[rows] += amounts
+        for resource, amount in kind.spec.requests:
+            column = state.nodes.column(resource)
+            if column is not None:
+                freed[rows, column] += amounts * amount
+    mask = ~evaluation.ok & ~hopeless & (victims > 0)
+    for plugin in evaluation.framework.filters:
+        if isinstance(plugin, NodeResourcesFit):
+            for resource, amount in plugin.wanted(cycle.pod):
+                column = state.nodes.column(resource)
+                if column is not None:
+                    left = state.nodes.allocatable[:, column] - state.usage.requested[:, column]
+                    mask &= left + freed[:, column] >= amount
+    return np.flatnonzero(mask)
+
+
+def _may_go(pod: Pod, cycle: Cycle) -> bool:
+    just_placed = pod.phase == "Pending" and pod.bound_at is not None and pod.bound_at == cycle.state.now
+    return pod.spec.priority < cycle.pod.spec.priority and not just_placed
+
+
+def _start(pod: Pod) -> float:
+    return pod.created if pod.bound_at is None else pod.bound_at
+
+
+def _importance(pod: Pod) -> tuple[float, float]:
+    """Sorts the most important first: higher priority, then longer running."""
+    return -pod.spec.priority, _start(pod)
+
+
+def _by_budget(pods: Sequence[Pod], budgets: Sequence[DisruptionBudget]) -> tuple[list[Pod], list[Pod]]:
+    """Those whose going would violate a disruption budget, and the others, each in the order given."""
+    left = [budget.allowed for budget in budgets]
+    violating: list[Pod] = []
+    others: list[Pod] = []
+    for pod in pods:
+        hit = list(_covering(pod, budgets))
+        for place in hit:
+            left[place] -= 1
+        (violating if any(left[place] < 0 for place in hit) else others).append(pod)
+    return violating, others
+
+
+def _covering(pod: Pod, budgets: Sequence[DisruptionBudget]) -> Iterator[int]:
+    for place, budget in enumerate(budgets):
+        if budget.covers(pod):
+            yield place
