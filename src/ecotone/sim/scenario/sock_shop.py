@@ -51,5 +51,5 @@ class SockShop:
 
 def sock_shop_scenarios() -> dict[str, str]:
     """The built-in ones by name."""
-    variants = [SockShop(latency) for latency in LATENCIES]
+    variants = [*(SockShop(latency) for latency in LATENCIES), SockShop(100, full_chains=True)]
     return {variant.name: variant.text() for variant in variants}
