@@ -26,16 +26,23 @@ def builtin_scenarios() -> dict[str, str]:
 
 def load_scenario(name: str) -> Scenario:
     """A built-in scenario by name, or the scenario in a file."""
+    return read_text(name)[2]
+
+
+def read_text(name: str) -> tuple[str, str, Scenario]:
+    """The text of a scenario, what its file is called, and what it says."""
     known = builtin_scenarios()
     if name in known:
-        return read_scenario(known[name], file=f"{name}.yaml")
+        file = f"{name}.yaml"
+        return known[name], file, read_scenario(known[name], file=file)
     path = Path(name)
     if not path.exists():
         hint = did_you_mean(name, known) or "see `ecotone scenarios`"
         raise InputError(f"there is no scenario {name!r} and no such file", hint=hint)
     try:
-        with path.open("rb") as file:
-            content = file.read(_LARGEST + 1)
+        with path.open("rb") as stream:
+            content = stream.read(_LARGEST + 1)
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror}") from None
-    return read_scenario(content, file=name)
+    scenario = read_scenario(content, file=name)
+    return content.decode("utf-8-sig"), name, scenario
