@@ -28,6 +28,7 @@ Scalar = str | int | float | bool | None
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LONGEST_NUMBER = 400
+_LONGEST_WORD = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,25 +138,25 @@ class Node:
         return InputError(message, file=self.file, line=self.line, column=self.column, hint=hint)
 
 
-def nearest(word: str, valid: Iterable[str]) -> str | None:
+def nearest(word: str, valid: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """The valid word closest to a misspelt one, or None when nothing is close."""
-    candidates = list(valid)
     folded: dict[str, str] = {}
-    for candidate in candidates:
+    for candidate in valid:
         folded.setdefault(candidate.lower(), candidate)
-    found = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.6)
+    found = difflib.get_close_matches(word[:_LONGEST_WORD].lower(), folded, n=1, cutoff=cutoff)
     return folded[found[0]] if found else None
 
 
 def did_you_mean(word: str, valid: Iterable[str]) -> str | None:
-    """The hint for a misspelt word; when nothing is close and the choice is short, the whole choice."""
+    """The hint for a misspelt word; when nothing is close, the whole choice if it is short, else the nearest."""
     candidates = list(valid)
     found = nearest(word, candidates)
     if found is not None:
         return f"did you mean `{found}`?"
-    if 0 < len(candidates) <= 12:
-        return "valid here: " + ", ".join(f"`{name}`" for name in sorted(candidates))
-    return None
+    if len(candidates) > 12:
+        far = nearest(word, candidates, cutoff=0.0)
+        return f"the nearest valid name is `{far}`"
+    return "valid here: " + ", ".join(f"`{name}`" for name in sorted(candidates)) if candidates else None
 
 
 def load_documents(
