@@ -69,7 +69,7 @@ _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "min_length": lambda value, size: len(value) >= size,
     "max_length": lambda value, size: len(value) <= size,
     "pattern": lambda value, pattern: pattern.matches(value),
-    "schema": lambda value, _: True,
+    "schema": lambda _value, _schema: True,
 }
 
 

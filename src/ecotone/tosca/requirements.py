@@ -142,12 +142,10 @@ class RequirementReader:
                 self._problems.unknown(named, "relationship type or template", word, valid)
                 return None, None, node
             entity = self._types.find(file, "relationship", named)
-        if entity is not None and definition.relationship is not None:
-            if not entity.derives_from(definition.relationship):
-                self._problems.report(
-                    named, f"`{word}` does not derive from `{definition.relationship.name}`, which {what} wants"
-                )
-                return None, None, node
+        base = definition.relationship
+        if entity is not None and base is not None and not entity.derives_from(base):
+            self._problems.report(named, f"`{word}` does not derive from `{base.name}`, which {what} wants")
+            return None, None, node
         return entity, assigned, node
 
     def _target(
@@ -166,8 +164,7 @@ class RequirementReader:
                 templates = self._topology.file.root.get("topology_template")
                 declared = (templates.get("node_templates") if templates is not None else None) or named
                 if named.value not in declared.keys():  # noqa: SIM118 - a Node, not a dict
-                    valid = [*declared.keys(), *self._topology.file.visible("node")]
-                    self._problems.unknown(named, "node template", named.value, valid)
+                    self._problems.unknown(named, "node template", named.value, declared.keys())
                 return None, None
             kind = self._types.find(self._topology.file, "node", named)
         return self._choose(definition, kind, wanted, what, named or key)
@@ -223,12 +220,11 @@ class RequirementReader:
         if target is None or requirement.capability is None:
             return
         capability = target.capabilities[requirement.capability]
-        if relationship is not None and relationship.valid_types:
-            if not any(capability.type.derives_from(valid) for valid in relationship.valid_types):
-                names = ", ".join(valid.name for valid in relationship.valid_types)
-                self._problems.report(
-                    at, f"a `{relationship.name}` cannot lead to `{capability.type.name}`, only to {names}"
-                )
+        allowed = relationship.valid_types if relationship is not None else []
+        if allowed and not any(capability.type.derives_from(valid) for valid in allowed):
+            names = ", ".join(valid.name for valid in allowed)
+            kind = relationship.name if relationship is not None else ""
+            self._problems.report(at, f"a `{kind}` cannot lead to `{capability.type.name}`, only to {names}")
         if capability.valid_sources and not any(node.type.derives_from(valid) for valid in capability.valid_sources):
             names = ", ".join(valid.name for valid in capability.valid_sources)
             self._problems.report(

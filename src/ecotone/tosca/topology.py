@@ -82,7 +82,7 @@ class Topology:
     def read(self) -> None:
         root = self.file.root.get("topology_template")
         if root is None:
-            self._check_given(self.file.root)
+            self._check_given()
             return
         if not self._shape.keyed(root, TOPOLOGY, "the topology template"):
             return
@@ -117,10 +117,10 @@ class Topology:
 
     def _read_inputs(self, root: Node) -> None:
         for key, node in self._shape.section(root, "inputs", "inputs"):
-            definition = self._types.property(key, node, None, self.file, PARAMETER, "input")
+            definition = self._types.property(key, node, None, self.file, keys=PARAMETER, noun="input")
             if definition is not None:
                 self._inputs[key.text] = definition
-        self._check_given(root)
+        self._check_given()
         for key, _ in self._shape.section(root, "inputs", "inputs"):
             definition = self._inputs.get(key.text)
             if definition is None:
@@ -139,7 +139,7 @@ class Topology:
                 value = None if checked is INVALID else given
             self._input_values[key.text] = value
 
-    def _check_given(self, at: Node) -> None:
+    def _check_given(self) -> None:
         for name, node in self._given.items():
             if name not in self._inputs:
                 self._problems.unknown(node, "input", name, self._inputs)

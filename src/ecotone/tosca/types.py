@@ -192,6 +192,7 @@ class TypeTable:
         node: Node,
         inherited: PropertyDef | None,
         file: SourceFile,
+        *,
         keys: frozenset[str] = PROPERTY,
         noun: str = "property",
     ) -> PropertyDef | None:

@@ -1,0 +1,181 @@
+"""From a docker-compose file.
+
+Images, commands, environments, ports, replicas and resources carry over; `depends_on`, `links` and names mentioned in
+the environment become channels. Anything compose knows and Kubernetes would do differently (volumes, networks, build)
+is left out, with a remark where it changes what runs.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from ecotone.manifests.yamlpos import Node, load_document
+from ecotone.tosca.checks import is_dns_label, label_value_from
+from ecotone.tosca.files import LIMITS
+from ecotone.tosca.importers.draft import Draft, DraftChannel, DraftService
+from ecotone.tosca.importers.guess import mentioned, route_type
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([bkmg]?)b?", re.IGNORECASE)
+_UNITS = {"": "", "b": "", "k": "Ki", "m": "Mi", "g": "Gi"}
+_PORT = re.compile(
+    r"(?:(?:[0-9.]+|\[[0-9a-fA-F:]+\]):)?(?:([0-9]+)(?:-[0-9]+)?:)?([0-9]+)(?:-[0-9]+)?(?:/(tcp|udp|sctp))?"
+)
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^}]*))?\}")
+
+
+def import_compose(text: str | bytes, *, file: str) -> Draft:
+    """A draft from a compose file; InputError names the place of what cannot be read."""
+    root = load_document(text, file=file, limits=LIMITS)
+    services = root.get("services")
+    if services is None or not services.is_mapping:
+        raise (services or root).error("a compose file has a mapping `services`")
+    named = root.get("name")
+    stem = named.text if named is not None and named.text else Path(file).resolve().parent.name
+    draft = Draft(label_value_from(stem))
+    names = {key.text: _name(key.text) for key, _ in services.entries()}
+    if len(set(names.values())) < len(names):
+        raise services.error("two services would get the same Kubernetes name")
+    nodes = {}
+    for key, node in services.entries():
+        if not node.is_mapping:
+            raise node.error(f"the service `{key.text}` must be a mapping, not {node.describe()}")
+        nodes[key.text] = node
+        draft.services[names[key.text]] = _service(names[key.text], key, node)
+    ports = {name: service.endpoint.get("port") for name, service in draft.services.items()}
+    for original, node in nodes.items():
+        _channels(draft, original, node, names, ports)
+    return draft
+
+
+def _name(text: str) -> str:
+    return text if is_dns_label(text) else label_value_from(text)
+
+
+def _service(name: str, key: Node, node: Node) -> DraftService:
+    service = DraftService(name)
+    if name != key.text:
+        service.remarks.append(f"called {key.text} in the compose file")
+    image = node.get("image")
+    if image is not None and image.text:
+        service.settings["image"] = _expanded(image.text)
+    else:
+        service.settings["image"] = f"{name}:latest"
+        service.remarks.append("built locally in the compose file: give the image you push")
+    replicas = _at(node, "deploy", "replicas") or node.get("scale")
+    if replicas is not None and type(replicas.value) is int:
+        service.settings["replicas"] = replicas.value
+    for ours, theirs in (("command", "entrypoint"), ("args", "command")):
+        words = _words(node.get(theirs))
+        if words:
+            service.settings[ours] = words
+    environment = _environment(node)
+    if environment:
+        service.settings["env"] = environment
+    _resources(service, node)
+    _ports(service, node)
+    if node.get("volumes") is not None:
+        service.remarks.append("has volumes in the compose file: they are not carried over")
+    return service
+
+
+def _words(node: Node | None) -> list[str]:
+    if node is None or node.is_null:
+        return []
+    if node.is_sequence:
+        return [element.text for element in node.elements() if element.is_scalar]
+    try:
+        return shlex.split(node.text)
+    except ValueError:
+        raise node.error("the command has an open quote") from None
+
+
+def _environment(node: Node) -> dict[str, str]:
+    given = node.get("environment")
+    if given is None:
+        return {}
+    if given.is_mapping:
+        return {key: _expanded(value.text) for key, value in given.items() if value.is_scalar and not value.is_null}
+    pairs = (element.text.partition("=") for element in given.elements() if element.is_scalar)
+    return {key: _expanded(value) for key, separator, value in pairs if separator and key}
+
+
+def _expanded(text: str) -> str:
+    """`${NAME:-default}` becomes its default; a variable without one keeps its spelling for the reader to fill in."""
+    return _VARIABLE.sub(lambda match: match[2] if match[2] is not None else match[0], text).replace("$$", "$")
+
+
+def _resources(service: DraftService, node: Node) -> None:
+    for group, cpu, memory in (("reservations", "cpu", "memory"), ("limits", "cpuLimit", "memoryLimit")):
+        cpus = _at(node, "deploy", "resources", group, "cpus")
+        if cpus is not None and re.fullmatch(r"[0-9]*\.?[0-9]+", cpus.text):
+            service.settings[cpu] = f"{round(float(cpus.text) * 1000)}m"
+        size = _SIZE.fullmatch((_at(node, "deploy", "resources", group, "memory") or _NOTHING).text)
+        if size is not None:
+            service.settings[memory] = _bytes(size[1], size[2].lower())
+    for key, name in (("mem_reservation", "memory"), ("mem_limit", "memoryLimit")):
+        given = node.get(key)
+        size = _SIZE.fullmatch(given.text) if given is not None and given.is_scalar else None
+        if size is not None:
+            service.settings.setdefault(name, _bytes(size[1], size[2].lower()))
+
+
+def _bytes(number: str, unit: str) -> str:
+    if "." not in number:
+        return f"{number}{_UNITS[unit]}"
+    factor = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}[unit]
+    return str(round(float(number) * factor))
+
+
+def _ports(service: DraftService, node: Node) -> None:
+    """The first published or exposed port is the one other services use: inside, that is the container's."""
+    for key in ("ports", "expose"):
+        for element in (node.get(key) or _NOTHING).elements():
+            target = element.get("target") if element.is_mapping else None
+            protocol = (element.get("protocol") or _NOTHING).text if element.is_mapping else ""
+            number = target.text if target is not None else ""
+            if element.is_scalar:
+                match = _PORT.fullmatch(element.text)
+                number, protocol = (match[2], match[3] or "") if match is not None else ("", "")
+            if number.isdigit() and 1 <= int(number) <= 65535:
+                service.endpoint["port"] = int(number)
+                if protocol and protocol.upper() != "TCP":
+                    service.endpoint["protocol"] = protocol.upper()
+                return
+
+
+def _channels(draft: Draft, original: str, node: Node, names: dict[str, str], ports: dict[str, int | None]) -> None:
+    source = names[original]
+    environment = dict(draft.services[source].settings.get("env", {}))
+    renamed = {variable: _renamed(value, names) for variable, value in environment.items()}
+    for channel in mentioned(source, renamed, names.values(), ports):
+        draft.connect(channel)
+    for key in ("links", "depends_on"):
+        section = node.get(key)
+        if section is None:
+            continue
+        listed = section.keys() if section.is_mapping else [element.text for element in section.elements()]
+        for word in listed:
+            other = word.split(":")[0]
+            if other not in names:
+                raise section.error(f"`{original}` {key.replace('_', ' ')} `{other}`, which is no service")
+            kind = route_type(scheme=None, port=ports[names[other]])
+            draft.connect(DraftChannel(source, names[other], kind, why=f"guessed from {key}"))
+
+
+def _renamed(value: str, names: dict[str, str]) -> str:
+    for old, new in names.items():
+        if old != new:
+            value = re.sub(rf"(?<![A-Za-z0-9_-]){re.escape(old)}(?![A-Za-z0-9_-])", new, value)
+    return value
+
+
+def _at(node: Node, *path: str) -> Node | None:
+    current: Node | None = node
+    for key in path:
+        current = current.get(key) if current is not None else None
+    return current
+
+
+_NOTHING = Node("scalar", None, file="", line=0, column=0)
