@@ -127,6 +127,7 @@ def validate(file: Template, assignments: Assignments = None, inputs: InputFiles
 @tosca.command(name="compile")
 def compile_(
     file: Template,
+    *,
     output: Annotated[
         Manifests, typer.Option("-o", "--output", help="yaml (documents), json (a List) or name.")
     ] = Manifests.yaml,
@@ -190,6 +191,7 @@ def query(
     ],
     question: Annotated[Question, typer.Argument(help="What to ask.")],
     service: Annotated[str | None, typer.Argument(help="The service asked about (dependents, dependencies).")] = None,
+    *,
     output: Annotated[Listing, typer.Option("-o", "--output", help="table, wide, json, yaml or name.")] = Listing.table,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many chains or channels.")] = 20,
     direct: Annotated[bool, typer.Option("--direct", help="Only direct neighbours.")] = False,
