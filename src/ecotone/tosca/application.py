@@ -16,7 +16,7 @@ from ecotone.tosca.checks import Checks, is_dns_label, label_value_from
 from ecotone.tosca.definitions import EntityType
 from ecotone.tosca.functions import Properties
 from ecotone.tosca.problems import Problems
-from ecotone.tosca.template import ServiceTemplate, parse_template, read_template
+from ecotone.tosca.template import ServiceTemplate, examine, open_template
 from ecotone.tosca.topology import NodeTemplate
 
 if TYPE_CHECKING:
@@ -70,14 +70,14 @@ def load_application(
     path: str | Path, *, inputs: Mapping[str, Node] | None = None, name: str | None = None
 ) -> Application:
     """Read and check a template file as an application."""
-    return application_of(read_template(path, inputs=inputs), name=name)
+    return application_of(open_template(path, inputs=inputs), name=name)
 
 
 def parse_application(
     text: str | bytes, *, file: str = "<template>", inputs: Mapping[str, Node] | None = None, name: str | None = None
 ) -> Application:
     """Read and check a template given as text; only bundled profiles can be imported."""
-    return application_of(parse_template(text, name=file, inputs=inputs), name=name)
+    return application_of(examine(text, name=file, folder=None, inputs=inputs), name=name)
 
 
 def application_of(template: ServiceTemplate, *, name: str | None = None) -> Application:

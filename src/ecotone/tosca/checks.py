@@ -102,8 +102,9 @@ class Checks:
             return None
         try:
             amount = quantity.parse(text)
-        except InputError as error:
-            self._problems.report(properties.place(name), f"{name}: {error.message}", hint=error.hint)
+        except InputError:
+            message = f"{name} is `{text}`, which is no Kubernetes quantity"
+            self._problems.report(properties.place(name), message, hint="for example 100m, 0.5 or 2Gi")
             return None
         if amount < 0:
             self._problems.report(properties.place(name), f"{name} cannot be negative")
@@ -120,7 +121,7 @@ class Checks:
             self._problems.report(
                 properties.place("autoscale"), f"autoscale: min {scaling['min']} exceeds max {scaling['max']}"
             )
-        if scaling is not None and properties.get("cpu") is None:
+        if scaling is not None and not properties.has("cpu"):
             self._problems.report(
                 properties.place("autoscale"), "autoscale needs a CPU request to measure against", hint="add `cpu`"
             )

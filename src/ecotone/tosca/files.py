@@ -45,6 +45,8 @@ class SourceFile:
     declared: dict[str, dict[str, Declaration]] = field(default_factory=dict)
     names: dict[str, dict[str, Declaration]] = field(default_factory=dict)
     normative: SourceFile | None = None
+    incomplete: bool = False
+    """An import failed, so a name that is not known may still be right."""
 
     def find(self, kind: str, name: str) -> Declaration | None:
         found = self.names.get(kind, {}).get(name)
@@ -137,12 +139,14 @@ class Library:
         imports = file.root.get("imports")
         if imports is None:
             return
+        file.incomplete = not imports.is_sequence
         for element in self._shape.sequence(imports, "imports"):
             at, target, prefix = self._import_definition(element)
-            if target is None:
-                continue
-            imported = self._load(target, at=at, folder=folder)
-            if imported is not None:
+            imported = self._load(target, at=at, folder=folder) if target is not None else None
+            if imported is None:
+                file.incomplete = True
+            else:
+                file.incomplete = file.incomplete or imported.incomplete
                 self._absorb(file, imported, prefix=prefix, at=at)
 
     def _import_definition(self, element: Node) -> tuple[Node, str | None, str]:
@@ -207,6 +211,7 @@ class Library:
                 if present is None:
                     mine[visible] = declaration
                 elif present is not declaration:
+                    mine[visible] = declaration  # the rest of the file was written with the import in mind
                     place = present.key if present.file is file else at
                     other = declaration if present.file is file else present
                     self._problems.report(

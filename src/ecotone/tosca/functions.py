@@ -315,6 +315,10 @@ class Properties:
         assigned = self.assigned.get(name) if self.assigned is not None else None
         return assigned if assigned is not None else self._at
 
+    def has(self, name: str) -> bool:
+        """Is there a value, right or wrong?"""
+        return self._given(name) is not None
+
     def get(self, name: str) -> Any:
         """The checked value; None when it is absent or wrong."""
         return self._values.get(name)

@@ -137,6 +137,8 @@ class RequirementReader:
             assigned = template.assigned
         else:
             file = self._topology.file
+            if word in self._topology.declared("relationship_templates"):
+                return None, None, node
             if file.find("relationship", word) is None:
                 valid = [*self._topology.relationships, *file.visible("relationship")]
                 self._problems.unknown(named, "relationship type or template", word, valid)
@@ -161,10 +163,9 @@ class RequirementReader:
         kind = definition.node
         if named is not None:
             if self._topology.file.find("node", named.value) is None:
-                templates = self._topology.file.root.get("topology_template")
-                declared = (templates.get("node_templates") if templates is not None else None) or named
-                if named.value not in declared.keys():  # noqa: SIM118 - a Node, not a dict
-                    self._problems.unknown(named, "node template", named.value, declared.keys())
+                declared = self._topology.declared("node_templates")
+                if named.value not in declared:
+                    self._problems.unknown(named, "node template", named.value, declared)
                 return None, None
             kind = self._types.find(self._topology.file, "node", named)
         return self._choose(definition, kind, wanted, what, named or key)

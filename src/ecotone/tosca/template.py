@@ -36,13 +36,9 @@ class ServiceTemplate:
 
 def read_template(path: str | Path, *, inputs: Mapping[str, Node] | None = None) -> ServiceTemplate:
     """Read a template file; TemplateError carries everything that is wrong with it."""
-    source = Path(path)
-    try:
-        text = read_limited(source)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot read the template: {reason}", file=str(path)) from None
-    return parse_template(text, name=str(path), folder=source.parent, inputs=inputs)
+    template = open_template(path, inputs=inputs)
+    template.problems.raise_if_any()
+    return template
 
 
 def parse_template(
@@ -53,6 +49,24 @@ def parse_template(
     inputs: Mapping[str, Node] | None = None,
 ) -> ServiceTemplate:
     """Read a template from memory; relative imports are looked for in `folder`."""
+    template = examine(text, name=name, folder=folder, inputs=inputs)
+    template.problems.raise_if_any()
+    return template
+
+
+def open_template(path: str | Path, *, inputs: Mapping[str, Node] | None = None) -> ServiceTemplate:
+    """Read a template file as far as it can be understood; what is wrong waits in its problems."""
+    source = Path(path)
+    try:
+        text = read_limited(source)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot read the template: {reason}", file=str(path)) from None
+    return examine(text, name=str(path), folder=source.parent, inputs=inputs)
+
+
+def examine(text: str | bytes, *, name: str, folder: Path | None, inputs: Mapping[str, Node] | None) -> ServiceTemplate:
+    """Read a template without judging it: only what cannot be read at all is raised."""
     problems = Problems()
     shape = Shape(problems)
     try:
@@ -69,7 +83,6 @@ def parse_template(
     except RecursionError:
         problems.add(InputError("definitions refer to each other too deeply to be followed", file=name))
         raise TemplateError(problems.errors()) from None
-    problems.raise_if_any()
     return ServiceTemplate(_name(file, name), file, topology, problems)
 
 

@@ -99,6 +99,12 @@ class Topology:
             if key is not None:
                 self._problems.note(key, f"`{ignored}` is read and ignored: it has no meaning before deployment")
 
+    def declared(self, section: str) -> list[str]:
+        """The names of all templates in a section, sound or not."""
+        root = self.file.root.get("topology_template")
+        templates = root.get(section) if root is not None else None
+        return templates.keys() if templates is not None else []
+
     def properties(
         self, definitions: dict[str, PropertyDef], assigned: Node | None, *, what: str, at: Node
     ) -> Properties:
@@ -213,6 +219,7 @@ class Topology:
         template = NodeTemplate(key.text, entity, key, node, properties)
         properties.context = Context(owner=template, properties=properties)
         self._read_capabilities(template)
+        self._check_misplaced(template)
         self._check_attributes(node, entity.attributes | entity.properties.keys(), what)
         for ignored in ("interfaces", "artifacts", "node_filter"):
             at = node.key(ignored)
@@ -225,6 +232,15 @@ class Topology:
                 if word is not None and word not in _DIRECTIVES:
                     self._problems.unknown(element, "directive", word, _DIRECTIVES)
         return template
+
+    def _check_misplaced(self, template: NodeTemplate) -> None:
+        """A property that one of the node's capabilities has was meant for it."""
+        assigned = template.properties.assigned
+        for name, (key, _) in assigned.value.items() if assigned is not None else ():
+            owners = [c.name for c in template.capabilities.values() if name in c.properties.definitions]
+            if name not in template.properties.definitions and owners:
+                message = f"unknown property `{name}` of {template.properties.what}"
+                self._problems.report(key, message, hint=f"it is a property of the capability `{owners[0]}`")
 
     def _check_attributes(self, node: Node, known: set[str], what: str) -> None:
         for key, _ in self._shape.section(node, "attributes", f"the attributes of {what}"):

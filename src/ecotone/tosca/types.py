@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yamlpos import Node, nearest
 from ecotone.tosca.constraints import INVALID, Constraint, read_constraints
 from ecotone.tosca.definitions import (
     ONCE,
@@ -53,9 +53,14 @@ class TypeTable:
             return None
         declaration = file.find(kind, word)
         if declaration is None:
-            self._problems.unknown(at, f"{kind} type", word, file.visible(kind))
+            self._unknown(file, at, f"{kind} type", word, file.visible(kind))
             return None
         return self.resolve(declaration)
+
+    def _unknown(self, file: SourceFile, at: Node, noun: str, word: str, valid: list[str]) -> None:
+        """An unknown type; where an import failed only near misses are worth a word, the rest follows from that."""
+        if not file.incomplete or nearest(word, valid, cutoff=0.8) is not None:
+            self._problems.unknown(at, noun, word, valid)
 
     def resolve_all(self, file: SourceFile) -> None:
         """Build every type a file declares, so that errors in unused types are found too."""
@@ -136,7 +141,7 @@ class TypeTable:
             valid = declaration.file.visible(declaration.kind)
             if declaration.kind == "data":
                 valid = [*valid, *PRIMITIVES]
-            self._problems.unknown(named, f"{declaration.kind} type", word, valid)
+            self._unknown(declaration.file, named, f"{declaration.kind} type", word, valid)
             return None
         parent = found.type
         if parent is None:
@@ -281,7 +286,7 @@ class TypeTable:
             return self.resolve(declaration)
         if word in PRIMITIVES:
             return word
-        self._problems.unknown(at, "type", word, [*PRIMITIVES, *file.visible("data")])
+        self._unknown(file, at, "type", word, [*PRIMITIVES, *file.visible("data")])
         return None
 
     def _entry(self, node: Node, file: SourceFile, what: str) -> Schema | None:
