@@ -11,10 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ecotone.model.arrays import Mask, Rows
+from ecotone.model.arrays import Floats, Mask, Rows
 from ecotone.model.nodes import NodeTable
-from ecotone.model.objects import PodKind
+from ecotone.model.objects import Pod, PodKind
+from ecotone.model.selectors import LabelSelector
+from ecotone.model.state import ClusterState
 
+GROUP_LABEL = "app-group"
 QUEUE_ROLE = "message-queue"
 CONTROL_LABEL = "node-role.kubernetes.io/control-plane"
 CLOUD_TIER = "cloud"
@@ -44,3 +47,27 @@ def control_rows(nodes: NodeTable) -> Rows:
 
 def cloud_rows(nodes: NodeTable) -> Mask:
     return nodes.tier_is(CLOUD_TIER)
+
+
+def queue_row(state: ClusterState, key: ApplicationKey) -> int | None:
+    """The row of the node that runs (or was just given) the application's queue."""
+    group = LabelSelector.of_labels({GROUP_LABEL: key.group})
+    for kind in state.usage.kinds.matching(group, frozenset({key.namespace})):
+        if is_queue(kind):
+            rows, _ = state.usage.where(kind)
+            if len(rows):
+                return int(rows[0])
+    return None
+
+
+def pending_pods(state: ClusterState, key: ApplicationKey) -> list[Pod]:
+    return [pod for pod in state.pending.values() if application_of(pod.kind) == key]
+
+
+def distance_to_control(state: ClusterState) -> Floats:
+    """Milliseconds from every node to the nearest control node; infinite when no node is labelled as one."""
+    rows = control_rows(state.nodes)
+    if not len(rows):
+        return np.full(len(state.nodes), np.inf)
+    nearest: Floats = np.min([state.network.toward(int(row)) for row in rows], axis=0)
+    return nearest

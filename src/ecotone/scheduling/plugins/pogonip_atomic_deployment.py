@@ -1,0 +1,54 @@
+"""AtomicDeployment: all pods of an application get a node, or none does.
+
+A Permit plugin that holds each pod until every pod of its application that still waits for a node has one. The number is
+what the cluster shows, or what the application's workloads promise if the controllers have not made all pods yet. The
+engine releases the places of an application as soon as one of its pods fits nowhere, and lets the others try again
+without it, so that no application waits for one that cannot be placed.
+"""
+
+from __future__ import annotations
+
+from ecotone.model.objects import Pod
+from ecotone.model.state import ClusterState
+from ecotone.scheduling.plugin import Change, Cycle, Hold
+from ecotone.scheduling.plugins.pogonip_application import ApplicationKey, application_of, pending_pods
+from ecotone.scheduling.plugins.pogonip_service_graph import membership
+
+
+class AtomicDeployment:
+    name = "AtomicDeployment"
+    placement_changes: Change | None = "nothing"
+
+    def __init__(self, *, timeoutSeconds: float = 60.0) -> None:  # noqa: N803 - spelt as in configuration files
+        self.timeout = timeoutSeconds
+
+    def permit(self, cycle: Cycle, row: int) -> Hold | None:  # noqa: ARG002 - the protocol's shape
+        member = membership(cycle)
+        if member is None:
+            return None
+        waiting = len(pending_pods(cycle.state, member.application))
+        missing = max(0, promised(cycle.state, member.application) - known(cycle.state, member.application))
+        if waiting + missing <= 1:
+            return None
+        why = f"application {member.application} is deployed as a whole"
+        return Hold(group=str(member.application), needed=waiting + missing, seconds=self.timeout, why=why)
+
+    def group_of(self, pod: Pod) -> str | None:
+        """The group whose places go back when this pod finds none."""
+        key = application_of(pod.kind)
+        return None if key is None or pod.kind.max_latency_ms is None else str(key)
+
+
+def promised(state: ClusterState, key: ApplicationKey) -> int:
+    """Pods the application's workloads ask for, as far as they say."""
+    return sum(
+        workload.replicas or 0
+        for workload in state.workloads.values()
+        if workload.app_group == key.group and workload.key.namespace == key.namespace
+    )
+
+
+def known(state: ClusterState, key: ApplicationKey) -> int:
+    """Pods of the application that exist, placed or not."""
+    placed = sum(sum(rows.values()) for kind, rows in state.usage.placed.items() if application_of(kind) == key)
+    return placed + len(pending_pods(state, key))
