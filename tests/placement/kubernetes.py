@@ -42,6 +42,7 @@ def taxi_pods(name: str, *, created: float = 0.0, bound: float = 50.0) -> list[P
             app_group=name,
             role=QUEUE_ROLE if part == "queue" else None,
             max_latency_ms=bound,
+            labels={"app-group": name, "app": f"{name}-{part}"},
             created=created + k / 100,
         )
         for k, (part, cpu, memory) in enumerate(PODS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ecotone.model.state import ClusterState
 from ecotone.scheduling import registry
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
-from ecotone.scheduling.plugin import Cycle, Describe, Hold, Refusal
+from ecotone.scheduling.plugin import Cycle, Describe, Gang, Hold, Refusal
 from ecotone.scheduling.policies import Policy, resolve
 from ecotone.scheduling.profile import Profile
 from ecotone.scheduling.reservations import Reservations
@@ -32,9 +33,41 @@ def decide(snapshot: Snapshot, policy: Policy, *, pods: Sequence[Pod] | None = N
         solve = registry.find_solver(profile.solver.name)
         solved: Decisions = solve(snapshot, waiting, **dict(profile.solver.args))
         return solved
-    return _Round(framework_of(profile), ClusterState.of(snapshot), batch=batch).run(waiting)
+    framework = framework_of(profile)
+    if any(isinstance(plugin, Gang) for plugin in framework.permits):
+        return _without_doomed_groups(framework, snapshot, waiting, batch=batch)
+    return _Round(framework, ClusterState.of(snapshot), batch=batch).run(waiting)
 
 
+def _without_doomed_groups(
+    framework: Framework, snapshot: Snapshot, waiting: Sequence[Pod], *, batch: bool
+) -> Decisions:
+    """Rounds until no group is broken: one that cannot be complete must not take places from those that can.
+
+    The first group to fail leaves and the others try again without it; after a few such rounds all that fail leave at
+    once. The rest of a group that left waits with the reason of the pod that fits nowhere.
+    """
+    doomed: dict[str, tuple[str, Wait]] = {}
+    left = list(waiting)
+    for attempt in count():
+        round_ = _Round(framework, ClusterState.of(snapshot), batch=batch)
+        answer = round_.run(left)
+        if not round_.broken:
+            break
+        first = next(iter(round_.broken))
+        doomed.update(round_.broken if attempt >= _PATIENCE else {first: round_.broken[first]})
+        left = [pod for pod in left if framework.groups_of(pod).isdisjoint(doomed)]
+    waits = []
+    for pod in waiting:
+        for group in framework.groups_of(pod) & doomed.keys():
+            culprit, wait = doomed[group]
+            whole = f"{group} waits as a whole: {culprit} fits nowhere: {wait.why}"
+            why = wait.why if pod.key == culprit else whole
+            waits.append(replace(wait, pod=pod.key, uid=pod.uid, why=why, group=group))
+    return Decisions((*answer.decisions, *waits), answer.memory)
+
+
+_PATIENCE = 8
 _FRAMEWORKS: dict[int, Framework] = {}
 _MOST_FRAMEWORKS = 64
 
@@ -65,6 +98,7 @@ class _Round:
         self.batch = batch and framework.batches
         self.decisions: list[Decision] = []
         self.groups: dict[str, _Group] = {}
+        self.broken: dict[str, tuple[str, Wait]] = {}
         self.reservations = Reservations(state)
         self.nominated = [pod for pod in state.pending.values() if pod.nominated in state.nodes.index]
 
@@ -195,7 +229,10 @@ class _Round:
                 self.state.assume(pod, answer.node)
                 return True
         plugins, why = diagnose(evaluation)
-        self.decisions.append(Wait(pod.key, why, uid=pod.uid, plugins=plugins))
+        wait = Wait(pod.key, why, uid=pod.uid, plugins=plugins)
+        self.decisions.append(wait)
+        for group in self.framework.groups_of(pod):
+            self.broken.setdefault(group, (pod.key, wait))
         return False
 
 

@@ -16,6 +16,7 @@ from ecotone.scheduling import registry
 from ecotone.scheduling.plugin import (
     Event,
     Filter,
+    Gang,
     Hint,
     Permit,
     PostFilter,
@@ -88,6 +89,11 @@ class Framework:
             if why is not None:
                 return plugin.name, why
         return None
+
+    def groups_of(self, pod: Pod) -> frozenset[str]:
+        """The all-or-nothing groups the pod belongs to."""
+        named = (plugin.group_of(pod) for plugin in self.permits if isinstance(plugin, Gang))
+        return frozenset(group for group in named if group is not None)
 
     def sort_key(self, state: ClusterState, pod: Pod) -> SortKey:
         assert self.sorter is not None

@@ -177,6 +177,13 @@ class Permit(Protocol):
 
 
 @runtime_checkable
+class Gang(Protocol):
+    """A Permit plugin whose groups are known beforehand: one pod that fits nowhere dooms its group at once."""
+
+    def group_of(self, pod: Pod) -> str | None: ...
+
+
+@runtime_checkable
 class Hint(Protocol):
     def hint(self, event: Event, pod: Pod, reasons: Sequence[str]) -> bool:
         """Could this event help that pod, which this plugin turned away for these reasons?"""

@@ -48,6 +48,16 @@ built_in(
     TierOrder=f"{_HERE}.tier_order:TierOrder",
 )
 
+built_in(
+    PriorityMqSort=f"{_HERE}.pogonip_priority_mq_sort:PriorityMqSort",
+    ServiceGraph=f"{_HERE}.pogonip_service_graph:ServiceGraph",
+    Latency=f"{_HERE}.pogonip_latency:Latency",
+    PodsPerNode=f"{_HERE}.pogonip_pods_per_node:PodsPerNode",
+    NodeCost=f"{_HERE}.pogonip_node_cost:NodeCost",
+    ReservePlacement=f"{_HERE}.pogonip_reserve:ReservePlacement",
+    AtomicDeployment=f"{_HERE}.pogonip_atomic_deployment:AtomicDeployment",
+)
+
 DEFAULT_POLICY = "ecotone"
 
 _QUEUE = (Use("SchedulingGates"),)
@@ -155,7 +165,18 @@ _BUILT_IN = (
     ).with_args("TierOrder", first="edge", then="smallest"),
 )
 
-POLICIES: dict[str, Profile] = {profile.name: profile for profile in _BUILT_IN}
+POGONIP_PLUGINS = Profile(
+    name="pogonip-plugins",
+    summary="the 2021 prototype, pod by pod: queues first, all pods of an application or none",
+    enabled=(*_QUEUE, Use("PriorityMqSort"), Use("ServiceGraph"), *_FILTERS, Use("Latency")),
+    points={
+        "score": (Use("PodsPerNode", 1), Use("NodeCost", 1)),
+        "reserve": (Use("ReservePlacement"),),
+        "permit": (Use("AtomicDeployment"),),
+    },
+    disabled={"score": frozenset({"*"}), "postFilter": frozenset({"*"})},
+)
+POLICIES: dict[str, Profile] = {profile.name: profile for profile in (*_BUILT_IN, POGONIP_PLUGINS)}
 
 
 def solver_policy(name: str, summary: str, target: str) -> None:

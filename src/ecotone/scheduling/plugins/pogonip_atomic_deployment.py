@@ -28,8 +28,6 @@ class AtomicDeployment:
             return None
         waiting = len(pending_pods(cycle.state, member.application))
         missing = max(0, promised(cycle.state, member.application) - known(cycle.state, member.application))
-        if waiting + missing <= 1:
-            return None
         why = f"application {member.application} is deployed as a whole"
         return Hold(group=str(member.application), needed=waiting + missing, seconds=self.timeout, why=why)
 
