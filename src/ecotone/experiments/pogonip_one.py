@@ -41,7 +41,8 @@ NOTES = (
     "pogonip-opt: the paper minimises nodes alone; many placements on three nodes are optimal then, and which one is "
     "reported is the solver's whim. Delay as a later objective gives the best of them: below the published 17.5 ms.",
     "kube-default: it scores by the machine's CPU and memory, which every node reports alike, so the placement is the "
-    "draw's; the paper's five runs are one sample of the distribution shown.",
+    "draw's. The paper's five runs used five workers each; the scores of today's kube-scheduler are whole numbers in "
+    "which one small pod on a large machine is invisible, so two pods share a node now and then. Not reproduced exactly.",
 )
 
 
