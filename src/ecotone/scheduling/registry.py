@@ -31,12 +31,16 @@ def built_in_solver(name: str, target: str) -> None:
 
 
 def make_plugin(name: str, args: Args) -> Plugin:
-    factory = _find(name, _BUILT_IN, PLUGIN_GROUP, "plugin")
+    factory = find_plugin(name)
     try:
         plugin: Plugin = factory(**args)
     except TypeError as error:
         raise InputError(f"plugin {name}: {_argument_trouble(error)}") from error
     return plugin
+
+
+def find_plugin(name: str) -> Callable[..., Any]:
+    return _find(name, _BUILT_IN, PLUGIN_GROUP, "plugin")
 
 
 def find_solver(name: str) -> Callable[..., Any]:
