@@ -13,13 +13,13 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-import yaml
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ecotone.manifests.yamltext import yaml_text
+
 Cell = str | Text
-_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _UNBOUNDED = 100_000
 
 
@@ -45,14 +45,8 @@ def as_json(document: Any) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def as_yaml(*documents: Any) -> str:
-    return yaml.dump_all(
-        documents, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, explicit_start=len(documents) > 1, width=120
-    )
-
-
 def print_document(document: Any, output: Output) -> None:
-    write(as_yaml(document) if output is Output.YAML else as_json(document))
+    write(yaml_text([document]) if output is Output.YAML else as_json(document))
 
 
 def print_names(names: Iterable[str]) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -74,39 +75,44 @@ def number(value: object) -> float | None:
     return float(value) if known(value) else None  # type: ignore[arg-type]
 
 
-def quantity_of(notes: Notes, ours: str, theirs: str, *, scale: float, unit: Callable[[str], int]) -> float | None:
-    """Our key's quantity, else the siblings' key, whose bare number counts `scale` each."""
+def quantity_of(notes: Notes, ours: str, theirs: str, *, scale: float, per_unit: int) -> float | None:
+    """Our key's quantity, else the siblings' key, whose bare number counts `scale` each. Not rounded: it is measured."""
     if ours in notes:
-        return _quantity(notes[ours], unit)
+        return _quantity(notes[ours], per_unit)
     given = notes.get(theirs)
     if given is None:
         return None
     bare = number(given)
-    return bare * scale if bare is not None else _quantity(given, unit)
+    return bare * scale if bare is not None else _quantity(given, per_unit)
 
 
-def _quantity(text: str, unit: Callable[[str], int]) -> float | None:
+def _quantity(text: str, per_unit: int) -> float | None:
     try:
-        amount = unit(text.strip())
-    except InputError:
+        amount = float(quantity.parse(text.strip()) * per_unit)
+    except (InputError, OverflowError):
         return None
-    return float(amount) if amount >= 0 else None
+    return amount if amount >= 0 else None
+
+
+def decimal(value: float) -> str:
+    """All digits of a float, without an exponent: what quantities and labels can hold."""
+    return format(Decimal(repr(value)), "f")
 
 
 def available_cpu(notes: Notes) -> float | None:
-    return quantity_of(notes, AVAILABLE_CPU, "available-cpu", scale=1.0, unit=quantity.milli)
+    return quantity_of(notes, AVAILABLE_CPU, "available-cpu", scale=1.0, per_unit=1000)
 
 
 def available_memory(notes: Notes) -> float | None:
-    return quantity_of(notes, AVAILABLE_MEMORY, "available-memory", scale=MEBI, unit=quantity.value)
+    return quantity_of(notes, AVAILABLE_MEMORY, "available-memory", scale=MEBI, per_unit=1)
 
 
 def cpu_usage(notes: Notes) -> float | None:
-    return quantity_of(notes, CPU_USAGE, "cpu-usage", scale=1.0, unit=quantity.milli)
+    return quantity_of(notes, CPU_USAGE, "cpu-usage", scale=1.0, per_unit=1000)
 
 
 def memory_usage(notes: Notes) -> float | None:
-    return quantity_of(notes, MEMORY_USAGE, "memory-usage", scale=MEBI, unit=quantity.value)
+    return quantity_of(notes, MEMORY_USAGE, "memory-usage", scale=MEBI, per_unit=1)
 
 
 def latencies(notes: Notes) -> dict[str, float] | None:
