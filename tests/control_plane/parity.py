@@ -1,0 +1,172 @@
+"""One case on both sides: the real kube-scheduler's verdict, and ours on the same objects."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from control_plane.cluster import Cluster, collection
+from control_plane.kube_log import SchedulerLog
+from control_plane.parity_cases import Case
+from control_plane.processes import Child, wait_until
+from ecotone.manifests import wire
+from ecotone.manifests.store import Objects
+from ecotone.model.state import ClusterState
+from ecotone.scheduling.decide import diagnose, framework_of
+from ecotone.scheduling.evaluation import Evaluation
+from ecotone.scheduling.plugin import Cycle
+from ecotone.scheduling.policies import resolve
+
+KUBE_SCHEDULER = {"percentageOfNodesToScore": 100}
+FLAGS = ["--feature-gates=OpportunisticBatching=false"]
+SETTLE_SECONDS = (0.06, 0.4, 1.5)
+
+
+@dataclass
+class Verdict:
+    """Who is feasible, what each plugin gave (weighted), who is best, or why nobody is."""
+
+    feasible: set[str] = field(default_factory=set)
+    scores: dict[str, dict[str, int]] = field(default_factory=dict)
+    totals: dict[str, int] = field(default_factory=dict)
+    message: str = ""
+    chosen: str | None = None
+
+    @property
+    def best(self) -> set[str]:
+        if not self.totals:
+            return self.feasible
+        top = max(self.totals.values())
+        return {name for name, total in self.totals.items() if total == top}
+
+
+class Arena:
+    """A cluster with a real kube-scheduler that logs its scores."""
+
+    def __init__(self, cluster: Cluster, config: dict[str, Any] | None = None) -> None:
+        self.cluster = cluster
+        cluster.create(
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other", "labels": {"team": "blue"}}}
+        )
+        self.scheduler: Child = cluster.start_kube_scheduler(
+            {**KUBE_SCHEDULER, **(config or {})}, verbosity=10, flags=FLAGS
+        )
+        self.log = SchedulerLog(self.scheduler.log)
+        self.namespaces = [
+            self._shape(cluster.call("GET", f"/api/v1/namespaces/{name}")) for name in ("default", "other")
+        ]
+
+    def _shape(self, one: dict[str, Any]) -> tuple[str, Any]:
+        kind = one["kind"]
+        return kind, msgspec.json.decode(msgspec.json.encode(one), type=wire.KINDS[kind].shape)
+
+    def compare(self, case: Case) -> list[tuple[str, Verdict, Verdict]]:
+        """For every pod of the case: name, theirs, ours. Later pods see the earlier ones where kube put them."""
+        for attempt, settle in enumerate(SETTLE_SECONDS):
+            try:
+                results = self._run(case, settle)
+            finally:
+                self._clear()
+            if attempt == len(SETTLE_SECONDS) - 1 or not any(differences(*pair[1:]) for pair in results):
+                return results
+        raise AssertionError
+
+    def _run(self, case: Case, settle: float) -> list[tuple[str, Verdict, Verdict]]:
+        made = [self._shape(self._create(one)) for one in (*case.nodes, *case.services, *case.bound)]
+        # The scheduler's caches follow by watch; a case that raced them is repeated with more patience.
+        time.sleep(settle)
+        results = []
+        for one in case.pods:
+            key = f"{one['metadata']['namespace']}/{one['metadata']['name']}"
+            self.log.read()
+            self.log.forget(key)
+            kind, shaped = self._shape(self._create(one))
+            theirs, seen = self._theirs(key)
+            ours = judge([*self.namespaces, *made], shaped)
+            results.append((key, theirs, ours))
+            made.append(self._shape(seen) if theirs.chosen else (kind, shaped))
+        return results
+
+    def _create(self, one: dict[str, Any]) -> dict[str, Any]:
+        return {**self.cluster.call("POST", collection(one), one), "kind": one["kind"]}
+
+    def _theirs(self, key: str) -> tuple[Verdict, dict[str, Any]]:
+        namespace, name = key.split("/")
+        path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+        seen: dict[str, Any] = {}
+
+        def decided() -> bool:
+            seen.clear()
+            seen.update(self.cluster.call("GET", path))
+            return bool(seen["spec"].get("nodeName")) or bool(_unschedulable(seen))
+
+        wait_until(decided, timeout=20, what=f"verdict on {key}", child=self.scheduler, every=0.01)
+        self.log.read()
+        scores = {node: dict(plugins) for node, plugins in self.log.scores.get(key, {}).items()}
+        chosen = seen["spec"].get("nodeName")
+        verdict = Verdict(set(scores), scores, dict(self.log.finals.get(key, {})), _unschedulable(seen), chosen)
+        if chosen and not scores:
+            verdict.feasible = {chosen}
+        return verdict, seen
+
+    def _clear(self) -> None:
+        for namespace in ("default", "other"):
+            self.cluster.call("DELETE", f"/api/v1/namespaces/{namespace}/pods?gracePeriodSeconds=0")
+            for service in self.cluster.list(f"/api/v1/namespaces/{namespace}/services"):
+                if service["metadata"]["name"] != "kubernetes":
+                    self.cluster.call(
+                        "DELETE", f"/api/v1/namespaces/{namespace}/services/{service['metadata']['name']}"
+                    )
+        self.cluster.call("DELETE", "/api/v1/nodes")
+
+
+def _unschedulable(pod: dict[str, Any]) -> str:
+    for condition in pod["status"].get("conditions", []):
+        if condition["type"] == "PodScheduled" and condition["status"] == "False":
+            return str(condition.get("message", "?"))
+    return ""
+
+
+def judge(objects: list[tuple[str, Any]], pending: Any) -> Verdict:
+    """Our kube-default on these objects."""
+    store = Objects()
+    store.load([*objects, ("Pod", pending)])
+    view = store.state.freeze()
+    pod = store.state.pending[f"{pending.metadata.namespace}/{pending.metadata.name}"]
+    evaluation = Evaluation(framework_of(resolve("kube-default")), Cycle(ClusterState.of(view), pod))
+    names = view.nodes.names
+    if evaluation.refusal is not None or not len(evaluation.feasible):
+        return Verdict(message=diagnose(evaluation)[1])
+    feasible = [names[row] for row in evaluation.feasible]
+    verdict = Verdict(set(feasible))
+    if len(feasible) > 1:
+        verdict.totals = {name: round(float(total)) for name, total in zip(feasible, evaluation.total(), strict=True)}
+        for place, name in enumerate(feasible):
+            verdict.scores[name] = {
+                term.scorer.name: round(float(term.share[place])) for term in evaluation.terms if term.share is not None
+            }
+    return verdict
+
+
+def differences(theirs: Verdict, ours: Verdict) -> list[str]:
+    """What is not the same, in words; empty when both agree."""
+    found = []
+    if theirs.feasible != ours.feasible:
+        found.append(f"feasible: theirs {sorted(theirs.feasible)}, ours {sorted(ours.feasible)} {ours.message}")
+        return found
+    if not theirs.feasible:
+        mine = ours.message
+        if theirs.message.split(" preemption:")[0] != mine.split(" preemption:")[0]:
+            found.append(f"message: theirs {theirs.message!r}, ours {mine!r}")
+        return found
+    for node, plugins in sorted(theirs.scores.items()):
+        for plugin, score in sorted(plugins.items()):
+            mine_score = ours.scores[node].get(plugin, 0)
+            if mine_score != score:
+                found.append(f"{plugin} on {node}: theirs {score}, ours {mine_score}")
+    if theirs.chosen not in ours.best:
+        found.append(f"chosen: theirs {theirs.chosen}, our best {sorted(ours.best)}")
+    return found
