@@ -158,9 +158,9 @@ def differences(theirs: Verdict, ours: Verdict) -> list[str]:
         found.append(f"feasible: theirs {sorted(theirs.feasible)}, ours {sorted(ours.feasible)} {ours.message}")
         return found
     if not theirs.feasible:
-        mine = ours.message
-        if theirs.message.split(" preemption:")[0] != mine.split(" preemption:")[0]:
-            found.append(f"message: theirs {theirs.message!r}, ours {mine!r}")
+        # What PostFilter plugins add (whether preemption would help) follows after the reasons.
+        if not theirs.message.startswith(ours.message):
+            found.append(f"message: theirs {theirs.message!r}, ours {ours.message!r}")
         return found
     for node, plugins in sorted(theirs.scores.items()):
         for plugin, score in sorted(plugins.items()):

@@ -63,9 +63,11 @@ class Generator:
         images = [{"names": [name], "sizeBytes": size} for name, size in IMAGES.items() if self.chance(0.4)]
         spec: dict[str, Any] = {}
         if self.chance(0.3):
-            chosen = self.draw.sample(TAINTS, self.draw.randint(1, 2))
+            # Unique by key and effect, as the API demands.
+            chosen = {(key, self.draw.choice(EFFECTS)): value for key, value in self.draw.sample(TAINTS, 2)}
             spec["taints"] = [
-                {"key": key, "value": value, "effect": self.draw.choice(EFFECTS)} for key, value in chosen
+                {"key": key, "value": value, "effect": effect}
+                for (key, effect), value in list(chosen.items())[: self.draw.randint(1, 2)]
             ]
         if self.chance(0.07):
             spec["unschedulable"] = True
@@ -105,7 +107,7 @@ class Generator:
             f"{self.prefix}-b{number}",
             namespace=self.draw.choice(NAMESPACES),
             scheduler="default-scheduler",
-            labels={"app": self.draw.choice(APPS)},
+            labels={"app": self.draw.choice(APPS), "track": self.draw.choice(["a", "b"])},
             nodeName=self.draw.choice(names),
             container=self.container("main", pending=False),
         )
@@ -130,9 +132,8 @@ class Generator:
             f"{self.prefix}-p{number}",
             namespace=self.draw.choice(NAMESPACES),
             scheduler="default-scheduler",
-            labels={"app": self.draw.choice(APPS)},
+            labels={"app": self.draw.choice(APPS), "track": self.draw.choice(["a", "b"])},
             container=self.container("main", pending=True),
-            preemptionPolicy="Never",
         )
         spec = one["spec"]
         if self.chance(0.2):
@@ -222,8 +223,7 @@ class Generator:
         elif self.chance(0.15):
             term["namespaceSelector"] = {"matchLabels": {"team": "blue"}} if self.chance(0.6) else {}
         if self.chance(0.1):
-            term["matchLabelKeys"] = ["app"]
-            term["labelSelector"] = {"matchExpressions": [{"key": "app", "operator": "Exists"}]}
+            term["matchLabelKeys"] = ["track"]
         return term
 
     def pod_affinity(self, *, required: bool) -> dict[str, Any]:
