@@ -38,6 +38,6 @@ def test_a_sample_of_random_cases_is_decided_alike(arena: Arena) -> None:
 
 @pytest.mark.slow
 def test_the_whole_campaign_is_decided_alike(arena: Arena) -> None:
-    pods, several, found = compare(arena, range(CAMPAIGN))
+    _, several, found = compare(arena, range(CAMPAIGN))
     assert not found, "\n".join(found[:50])
     assert several >= 250
