@@ -18,6 +18,7 @@ from ecotone.scheduling.framework import Framework, Scorer
 from ecotone.scheduling.plugin import (
     Cycle,
     Incremental,
+    Narrow,
     Normalize,
     PreScore,
     Refusal,
@@ -26,6 +27,7 @@ from ecotone.scheduling.plugin import (
 )
 
 TIE = 1e-9
+NOT_NAMED = "node(s) didn't satisfy plugin(s) [{}]"
 
 
 @dataclass(slots=True)
@@ -90,6 +92,11 @@ class Evaluation:
         """Why rows fail, filter by filter; with `first_only` a row counts only for the first filter it fails."""
         left = np.ones(len(self.rows), dtype=np.bool_)
         found: list[tuple[str, Rejection]] = []
+        for plugin in self.framework.prefilters:
+            named = plugin.narrow(self.cycle) if isinstance(plugin, Narrow) else None
+            if named is not None and not named.all():
+                found.append((plugin.name, Rejection(~named, NOT_NAMED.format(plugin.name), final=True)))
+                left &= named
         for plugin, mask in zip(self.framework.filters, self.masks, strict=True):
             if mask is None or mask.all():
                 continue

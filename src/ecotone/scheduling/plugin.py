@@ -119,6 +119,13 @@ class PreFilter(Protocol):
 
 
 @runtime_checkable
+class Narrow(Protocol):
+    """A PreFilter that knows the only nodes in question; the rest is turned away in its name, unexamined."""
+
+    def narrow(self, cycle: Cycle) -> Mask | None: ...
+
+
+@runtime_checkable
 class Incremental(Protocol):
     """A PreFilter whose notebook must follow pods that come and go during the cycle (preemption, batches)."""
 
