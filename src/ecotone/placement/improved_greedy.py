@@ -56,6 +56,26 @@ def one_order(
     return greedy.result()
 
 
+def replant(instance: Instance, placement: Placement) -> Placement:
+    """The same queues on the same nodes, their microservices placed anew; the best of a few orders and the given one."""
+    best = placement
+    for sequence in ("smallest", "largest"):
+        greedy = Greedy(instance, tie="latency")
+        order = [a for a, hosts in enumerate(placement.hosts) if hosts is not None]
+        for a in order:
+            hosts = placement.hosts[a]
+            assert hosts is not None
+            greedy.put_queue(a, hosts[0])
+        lost = {a for a, i in _microservices(instance, order, sequence) if not greedy.place_microservice(a, i)}
+        if not lost:
+            rejected = [
+                each.name for each, hosts in zip(instance.applications, placement.hosts, strict=True) if hosts is None
+            ]
+            greedy.reasons.update({name: placement.reasons[name] for name in rejected})
+            best = better(instance, best, greedy.result())
+    return best
+
+
 def _microservices(instance: Instance, order: list[int], sequence: Sequence) -> list[tuple[int, int]]:
     pairs = [(a, i) for a in order for i in range(1, len(instance.applications[a].components))]
     if sequence == "given":

@@ -158,7 +158,8 @@ def lexicographic(
 ) -> Outcome:
     """Minimises the objectives in order of importance.
 
-    `known` are the values of a solution at hand. Without a clock the time limit is shared out equally over the stages.
+    `known` are the values of a solution at hand. A stage may use its share of the time that is left, so the time an easy
+    one leaves over goes to the hard ones; without a clock every stage has the same share.
     """
     begin = clock() if clock is not None else 0.0
     stages: list[Stage] = []
@@ -199,9 +200,8 @@ def _slack(objective: Objective, value: float) -> float:
 def _share(limit: float | None, begin: float, clock: Clock | None, remaining: int) -> float | None:
     if limit is None:
         return None
-    if clock is None:
-        return limit / max(remaining, 1)
-    return max(limit - (clock() - begin), 0.05)
+    spent = 0.0 if clock is None else clock() - begin
+    return max((limit - spent) / max(remaining, 1), 0.05)
 
 
 def whole(x: Vector, columns: Index) -> Index:

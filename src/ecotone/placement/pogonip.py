@@ -64,6 +64,11 @@ class Greedy:
         host = self._choose(a, 0, candidates, largest=self._spread, distance_from=None)
         return self._settle(a, 0, host)
 
+    def put_queue(self, a: int, host: int) -> None:
+        """The queue on a host somebody else chose."""
+        if self.instance.applications[a].queue.pinned is None:
+            self._settle(a, 0, host)
+
     def place_microservice(self, a: int, i: int) -> bool:
         """Component i >= 1 of application a: near its queue if there is room, else in the cloud."""
         application = self.instance.applications[a]

@@ -16,19 +16,23 @@ price, not the delay, picks the host. With a time limit the answer depends on th
 not.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ecotone.placement.aggregated_model import CLOUD, AggregatedModel, Dealt
+from ecotone.placement.ball_model import BallModel, applies
 from ecotone.placement.checker import violations
+from ecotone.placement.classes import application_classes
 from ecotone.placement.cloud_model import Forwarded, rent
-from ecotone.placement.improved_greedy import improved_greedy
+from ecotone.placement.improved_greedy import improved_greedy, replant
 from ecotone.placement.instance import Instance
 from ecotone.placement.ledger import Ledger
-from ecotone.placement.milp import Clock, Outcome, Stage, lexicographic
+from ecotone.placement.milp import Clock, Stage, lexicographic
 from ecotone.placement.pogonip import pogonip
 from ecotone.placement.reasons import explain
 from ecotone.placement.solution import Figures, Placement, better, figures
+
+LARGE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,48 +48,71 @@ class Exact:
         return all(stage.status == "optimal" for stage in self.stages)
 
 
+@dataclass(frozen=True)
+class _Budget:
+    """What is left of the time; each question is answered anew."""
+
+    limit: float | None
+    clock: Clock | None
+    begin: float
+    gap: float
+
+    def left(self) -> float | None:
+        if self.limit is None or self.clock is None:
+            return self.limit
+        return max(self.limit - (self.clock() - self.begin), 0.05)
+
+
 def pogonip_opt(
     instance: Instance, *, time_limit: float | None = 60.0, gap: float = 0.0, clock: Clock | None = None
 ) -> Exact:
     """`clock` (seconds, any origin) lets one time limit cover all stages; without it each gets an equal share."""
-    begin = clock() if clock is not None else 0.0
+    budget = _Budget(limit=time_limit, clock=clock, begin=clock() if clock is not None else 0.0, gap=gap)
     warm = better(instance, improved_greedy(instance), pogonip(instance))
-    known = figures(instance, warm)
-
-    def left() -> float | None:
-        if time_limit is None or clock is None:
-            return time_limit
-        return max(time_limit - (clock() - begin), 0.05)
-
+    stages: tuple[Stage, ...] = ()
+    answer: Placement | None = None
     for pack_cloud in (False, True):
-        outcome, dealt = _edge(instance, known, pack_cloud=pack_cloud, time_limit=left(), gap=gap, clock=clock)
+        stages, dealt = _edge(instance, figures(instance, warm), budget, pack_cloud=pack_cloud)
         if dealt is None:
-            return _finish(instance, warm, None, outcome.stages, gap=gap, time_limit=left(), clock=clock)
-        answer = _with_cloud(instance, dealt, gap=gap, time_limit=left(), clock=clock)
-        if answer is not None:
-            placement, stage = answer
-            return _finish(instance, warm, placement, (*outcome.stages, stage), gap=gap, time_limit=left(), clock=clock)
-    return _finish(instance, warm, None, outcome.stages, gap=gap, time_limit=left(), clock=clock)
+            break
+        rented = _with_cloud(instance, dealt, budget)
+        if rented is not None:
+            answer, price = rented
+            stages = (*stages, price)
+            break
+    return _best_of(instance, warm, answer, stages, budget)
 
 
 def _edge(
-    instance: Instance, known: Figures, *, pack_cloud: bool, time_limit: float | None, gap: float, clock: Clock | None
-) -> tuple[Outcome, Dealt | None]:
-    model = AggregatedModel(instance, pack_cloud=pack_cloud)
+    instance: Instance, known: Figures, budget: _Budget, *, pack_cloud: bool
+) -> tuple[tuple[Stage, ...], Dealt | None]:
+    """The edge problem on the model that suits it: classes counted, or all applications different."""
+    values = [known.apps_rejected, known.forwarded_to_cloud, known.edge_nodes_used, known.latency_total_ms]
+    model: AggregatedModel | BallModel = AggregatedModel(instance, pack_cloud=pack_cloud)
+    objectives = [model.rejected(), model.forwarded(), model.nodes()]
+    distinct = 4 * len(application_classes(instance)) > 3 * len(instance.applications)
+    by_ball = distinct and not pack_cloud and model.model.columns > LARGE and applies(instance)
+    if by_ball:
+        model = BallModel(instance)
+        objectives = [model.rejected(), model.forwarded(), model.nodes()]
+    else:
+        assert isinstance(model, AggregatedModel)
+        objectives.append(model.latency())
     outcome = lexicographic(
         model.model,
-        [model.rejected(), model.forwarded(), model.nodes(), model.latency()],
-        known=[known.apps_rejected, known.forwarded_to_cloud, known.edge_nodes_used, known.latency_total_ms],
-        time_limit=time_limit,
-        clock=clock,
-        gap=gap,
+        objectives,
+        known=values[: len(objectives)],
+        time_limit=budget.left(),
+        clock=budget.clock,
+        gap=budget.gap,
     )
-    return outcome, None if outcome.x is None else model.deal(outcome.x)
+    stages = outcome.stages
+    if by_ball:
+        stages = (*stages, Stage(name="delay", value=known.latency_total_ms, bound=0.0, status="time limit"))
+    return stages, None if outcome.x is None else model.deal(outcome.x)
 
 
-def _with_cloud(
-    instance: Instance, dealt: Dealt, *, time_limit: float | None, gap: float, clock: Clock | None
-) -> tuple[Placement, Stage] | None:
+def _with_cloud(instance: Instance, dealt: Dealt, budget: _Budget) -> tuple[Placement, Stage] | None:
     """Gives every forwarded microservice a cloud host; None when they do not pack."""
     items = [
         Forwarded(application=a, position=i, queue=hosts[0])
@@ -94,7 +121,7 @@ def _with_cloud(
         for i, host in enumerate(hosts)
         if host == CLOUD
     ]
-    rented = rent(instance, items, time_limit=time_limit, gap=gap, clock=clock)
+    rented = rent(instance, items, time_limit=budget.left(), gap=budget.gap, clock=budget.clock)
     if rented.hosts is None:
         return None
     found = rented.hosts
@@ -103,6 +130,57 @@ def _with_cloud(
         for a, row in enumerate(dealt.hosts)
     )
     return Placement(hosts=hosts, reasons=_reasons(instance, hosts)), rented.stage
+
+
+def _best_of(
+    instance: Instance, warm: Placement, answer: Placement | None, stages: tuple[Stage, ...], budget: _Budget
+) -> Exact:
+    """The best of the model's answer, the same queues with their microservices placed anew, and the heuristics'."""
+    best, source = warm, "heuristic"
+    price: Stage | None = stages[4] if len(stages) > 4 else None
+    candidates = [] if answer is None else [answer]
+    if answer is not None and any(stage.status != "optimal" for stage in stages):
+        candidates.append(replant(instance, answer))
+    for each in candidates:
+        if not violations(instance, each) and better(instance, each, best) is each:
+            best, source = each, "model"
+    if best is not answer:
+        rented = _with_cloud(instance, _without_cloud(instance, best), budget)
+        if rented is not None:
+            price = rented[1]
+            best = better(instance, best, replace(rented[0], reasons=best.reasons))
+    return Exact(
+        placement=best,
+        stages=_restated(instance, best, stages[:4], price),
+        source="model" if source == "model" else "heuristic",
+    )
+
+
+def _restated(
+    instance: Instance, placement: Placement, stages: tuple[Stage, ...], price: Stage | None
+) -> tuple[Stage, ...]:
+    """The stages with the values of the placement that is handed out, against the bounds that were proven."""
+    result = figures(instance, placement)
+    values = [result.apps_rejected, result.forwarded_to_cloud, result.edge_nodes_used, result.latency_total_ms]
+    told = [_against(stage, float(value)) for stage, value in zip(stages, values, strict=False)]
+    return tuple(told) if price is None else (*told, _against(price, result.cloud_cost_per_hour))
+
+
+def _against(stage: Stage, value: float) -> Stage:
+    proven = value <= stage.bound + 1e-6 * max(1.0, abs(stage.bound))
+    return replace(stage, value=value, bound=min(stage.bound, value), status="optimal" if proven else "time limit")
+
+
+def _without_cloud(instance: Instance, placement: Placement) -> Dealt:
+    """The placement with every cloud host left open again, except where something already runs."""
+    rows: list[tuple[int, ...] | None] = []
+    for application, row in zip(instance.applications, placement.hosts, strict=True):
+        if row is None:
+            rows.append(None)
+            continue
+        pinned = [component.pinned is not None for component in application.components]
+        rows.append(tuple(h if instance.is_edge[h] or pinned[i] else CLOUD for i, h in enumerate(row)))
+    return Dealt(hosts=tuple(rows))
 
 
 def _reasons(instance: Instance, hosts: tuple[tuple[int, ...] | None, ...]) -> dict[str, str]:
@@ -119,37 +197,3 @@ def _reasons(instance: Instance, hosts: tuple[tuple[int, ...] | None, ...]) -> d
         for application, row in zip(instance.applications, hosts, strict=True)
         if row is None
     }
-
-
-def _finish(
-    instance: Instance,
-    warm: Placement,
-    placement: Placement | None,
-    stages: tuple[Stage, ...],
-    *,
-    time_limit: float | None,
-    gap: float,
-    clock: Clock | None,
-) -> Exact:
-    """The better of the model's answer and the heuristics', the latter with its cloud price made optimal too."""
-    valid = placement is not None and not violations(instance, placement)
-    if valid and placement is not None and better(instance, placement, warm) is placement:
-        return Exact(placement=placement, stages=stages, source="model")
-    dealt = Dealt(
-        hosts=tuple(
-            None
-            if row is None
-            else tuple(
-                host if instance.is_edge[host] or application.components[i].pinned is not None else CLOUD
-                for i, host in enumerate(row)
-            )
-            for application, row in zip(instance.applications, warm.hosts, strict=True)
-        )
-    )
-    answer = _with_cloud(instance, dealt, time_limit=time_limit, gap=gap, clock=clock)
-    if answer is None:
-        return Exact(placement=warm, stages=stages, source="heuristic")
-    rented, stage = answer
-    best = better(instance, warm, Placement(hosts=rented.hosts, reasons=warm.reasons))
-    edge_stages = stages[:4]
-    return Exact(placement=best, stages=(*edge_stages, stage), source="heuristic")
