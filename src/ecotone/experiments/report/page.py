@@ -1,0 +1,145 @@
+"""The page: which parts there are, and in which order."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from importlib import resources
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ecotone.experiments.report import palette
+from ecotone.experiments.report.headline import headline, ranking
+from ecotone.experiments.report.html import Markup, element
+from ecotone.experiments.report.numbers import count, ms, percent, small_share
+from ecotone.experiments.report.reading import Policy, read_policies
+from ecotone.experiments.report.sections.breakdown import breakdown
+from ecotone.experiments.report.sections.by_stretch import by_stretch
+from ecotone.experiments.report.sections.calls import calls
+from ecotone.experiments.report.sections.cluster import cluster
+from ecotone.experiments.report.sections.comparison import comparison
+from ecotone.experiments.report.sections.footer import footer
+from ecotone.experiments.report.sections.moves import moves_made
+from ecotone.experiments.report.sections.over_time import over_time
+from ecotone.experiments.report.sections.over_users import over_users
+from ecotone.experiments.report.sections.utilisation import utilisation
+from ecotone.experiments.report.sections.where import mentioned_nodes, where_pods_were
+from ecotone.experiments.report.timeline import happenings, length, stretches
+from ecotone.sim.scenario import Scenario
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def write_report(
+    result: Mapping[str, Any], scenario: Scenario | None, directory: Path, *, extra: Mapping[str, Any] = _NOTHING
+) -> Path:
+    """Write `index.html` into the directory (made if missing) and return its path.
+
+    `result` is what `simulate -o json` gives. `extra` may hold `title`, `notes` (sentences for the foot of the page), `command`
+    (how the figures were made, if not by `simulate`) and `users`, a sweep: [{"users": 50, "summary": [as in the result]}, ...].
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "index.html"
+    path.write_text(page(result, scenario, extra), encoding="utf-8", newline="\n")
+    return path
+
+
+def page(result: Mapping[str, Any], scenario: Scenario | None, extra: Mapping[str, Any] = _NOTHING) -> str:
+    name = str(result.get("scenario") or (scenario.name if scenario is not None else "simulation"))
+    title = str(extra.get("title") or name)
+    body = element(
+        "body",
+        element("a", "Skip to the figures", href="#figures", class_="skip"),
+        _content(result, scenario, extra, title),
+        element("div", id="tooltip", role="status", hidden=True),
+        element("script", Markup(_resource("page.js"))),
+    )
+    return f"<!doctype html>\n{element('html', _head(title), body, lang='en')}\n"
+
+
+def _content(
+    result: Mapping[str, Any], scenario: Scenario | None, extra: Mapping[str, Any], title: str
+) -> list[Markup | None]:
+    sweep: Sequence[Mapping[str, Any]] = extra.get("users") or ()
+    source = (
+        result
+        if result.get("summary") or result.get("runs") or not sweep
+        else {**result, "summary": sweep[-1].get("summary")}
+    )
+    policies = read_policies(source)
+    nodes = [node.name for node in scenario.nodes] if scenario is not None else []
+    colours = palette.node_classes(scenario.nodes if scenario is not None else (), also=mentioned_nodes(policies))
+    services = [service.name for service in scenario.application.services] if scenario is not None else []
+    end = length(scenario, policies)
+    load = stretches(scenario, policies, end)
+    sections = [
+        comparison(policies),
+        over_users(sweep, policies),
+        over_time(policies, end=end, stretches=load, happenings=happenings(scenario)),
+        by_stretch(policies, load),
+        where_pods_were(policies, end=end, services=services, colours=colours),
+        breakdown(policies),
+        utilisation(policies, nodes),
+        cluster(scenario, colours),
+        calls(scenario),
+        moves_made(policies),
+    ]
+    description = scenario.description if scenario is not None else None
+    return [
+        _header(title, description, policies),
+        element("main", sections, id="figures"),
+        footer(result, scenario, policies, extra),
+    ]
+
+
+def _head(title: str) -> Markup:
+    """The policy forbids the page to load anything, and any script but its own."""
+    script = b64encode(sha256(_resource("page.js").encode()).digest()).decode()
+    allowed = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{script}'; base-uri 'none'"
+    return element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=allowed),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("title", f"{title} – ecotone"),
+        element("style", Markup(_resource("page.css") + palette.style())),
+    )
+
+
+def _header(title: str, description: str | None, policies: Sequence[Policy]) -> Markup:
+    return element(
+        "header",
+        element("p", element("span", "ecotone", class_="mark"), " simulation report", class_="over"),
+        element("h1", title),
+        element("p", description, class_="description") if description else None,
+        element("p", headline(policies), class_="headline"),
+        _tiles(policies),
+    )
+
+
+def _tiles(policies: Sequence[Policy]) -> Markup | None:
+    best = next(iter(ranking(policies)), None)
+    if best is None:
+        return None
+    tiles = [("p95 of the best", ms(best.p95), best.name)]
+    if best is not policies[0] and best.gain is not None:
+        tiles.append(("against the baseline", percent(best.gain, signed=True), policies[0].name))
+    tiles.append(("failed requests", small_share(best.failed_share), best.name))
+    if best.evictions is not None:
+        tiles.append(("evictions per trial", count(best.evictions), best.name))
+    requests = sum(policy.requests or 0.0 for policy in policies)
+    if requests:
+        runs = sum(len(policy.runs) for policy in policies)
+        tiles.append(("requests simulated", count(requests), f"in {runs} run{'s' if runs != 1 else ''}"))
+    drawn = [
+        element("div", element("dt", what), element("dd", figure), element("dd", whose, class_="whose"), class_="tile")
+        for what, figure, whose in tiles
+    ]
+    return element("dl", drawn, class_="tiles")
+
+
+def _resource(name: str) -> str:
+    return (resources.files("ecotone.experiments.report") / name).read_text(encoding="utf-8")

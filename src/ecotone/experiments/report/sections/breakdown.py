@@ -1,0 +1,73 @@
+"""What the mean response time is made of: messages under way, CPU at work, and waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ecotone.experiments.report.charts.legend import legend
+from ecotone.experiments.report.charts.rows import Row, bar, rows
+from ecotone.experiments.report.charts.scale import Scale, from_zero
+from ecotone.experiments.report.html import Markup, element
+from ecotone.experiments.report.numbers import ms, number, percent, three_digits
+from ecotone.experiments.report.reading import Policy, average
+from ecotone.experiments.report.sections.card import card
+from ecotone.experiments.report.tables import beside
+
+_WORDS = {
+    "network": "network",
+    "work": "CPU at work",
+    "cpu": "CPU",
+    "waiting": "waiting for CPU",
+    "queueing": "waiting for CPU",
+    "disruption": "disruption by moves",
+}
+_CLASSES = ("part0", "part1", "part2", "part3", "part4")
+
+
+def breakdown(policies: Sequence[Policy]) -> Markup | None:
+    found = {policy.name: _parts(policy) for policy in policies}
+    kinds = list(dict.fromkeys(kind for parts in found.values() for kind in parts))
+    kinds.sort(key=lambda kind: (list(_WORDS).index(kind) if kind in _WORDS else len(_WORDS), kind))
+    kinds = kinds[: len(_CLASSES)]
+    shown = [policy for policy in policies if found[policy.name]]
+    if not shown:
+        return None
+    scale = from_zero([sum(found[policy.name].values()) for policy in shown])
+    if scale.logarithmic:
+        scale = Scale(0.0, scale.high)  # parts of a sum need a linear axis
+    axis = [(tick, three_digits(tick)) for tick in scale.ticks(4)]
+    axis[-1] = (axis[-1][0], ms(axis[-1][0]))
+    drawn = [Row(policy.name, _stack(found[policy.name], kinds, scale), class_=f"f{policy.slot}") for policy in shown]
+    picture = rows(
+        drawn, scale=scale, axis=axis, row_height=38, label="Parts of the mean response time per policy", right=28
+    )
+    table = beside(
+        ["policy", *(_WORDS.get(kind, kind) for kind in kinds), "sum"],
+        [
+            [policy.name, *(ms(found[policy.name].get(kind)) for kind in kinds), ms(sum(found[policy.name].values()))]
+            for policy in shown
+        ],
+        caption="Parts of the mean response time",
+    )
+    key = legend([(_WORDS.get(kind, kind), _CLASSES[place]) for place, kind in enumerate(kinds)])
+    reading = "The mean response time, taken apart along each request's slowest branch."
+    return card("What the time went into", key, picture, table, reading=reading, wide=False)
+
+
+def _parts(policy: Policy) -> dict[str, float]:
+    kinds = dict.fromkeys(kind for run in policy.runs for kind in run.get("breakdown_ms") or ())
+    means = {kind: average((run.get("breakdown_ms") or {}).get(kind) for run in policy.runs) for kind in kinds}
+    return {str(kind): value for kind, value in means.items() if value is not None and value >= 0.0}
+
+
+def _stack(parts: dict[str, float], kinds: Sequence[str], scale: Scale) -> list[Markup]:
+    marks, reached = [], 0.0
+    whole = sum(parts.values()) or 1.0
+    for place, kind in enumerate(kinds):
+        value = number(parts.get(kind))
+        if not value:
+            continue
+        title = f"{_WORDS.get(kind, kind)}: {ms(value)}, {percent(value / whole)} of the mean"
+        marks.append(bar(scale, reached, reached + value, y=8, height=22, class_=_CLASSES[place], title=title))
+        reached += value
+    return [element("g", marks, class_="stack")]

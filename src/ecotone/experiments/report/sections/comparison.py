@@ -1,0 +1,85 @@
+"""Policies side by side: the middle, the slow and the slowest requests, failures and evictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ecotone.experiments.report.charts.rows import Row, dot, rows, span
+from ecotone.experiments.report.charts.scale import Scale, from_zero
+from ecotone.experiments.report.headline import ranking
+from ecotone.experiments.report.html import Markup, element
+from ecotone.experiments.report.numbers import count, ms, percent, small_share, three_digits
+from ecotone.experiments.report.reading import Policy
+from ecotone.experiments.report.sections.card import card
+from ecotone.experiments.report.tables import table
+
+
+def comparison(policies: Sequence[Policy]) -> Markup | None:
+    if not policies:
+        return None
+    reading = "The line runs from the median to the 99th percentile of the response time, the dot is the 95th"
+    reading += ", the thick part its 95 % confidence interval." if any(each.p95_interval for each in policies) else "."
+    return card("Policies compared", _chart(policies), _table(policies), reading=reading)
+
+
+def _chart(policies: Sequence[Policy]) -> Markup | None:
+    shown = [each for each in policies if each.p95 is not None]
+    if not shown:
+        return None
+    figures = [value for each in shown for value in (each.p50, each.p95, each.p99, *(each.p95_interval or ())) if value]
+    scale = from_zero(figures)
+    axis = [(tick, three_digits(tick)) for tick in scale.ticks()]
+    axis[-1] = (axis[-1][0], ms(axis[-1][0]))
+    drawn = [Row(each.name, _marks(each, scale), class_=f"f{each.slot}") for each in shown]
+    label = "95th percentile of the response time: " + ", ".join(f"{each.name} {ms(each.p95)}" for each in shown)
+    return rows(drawn, scale=scale, axis=axis, row_height=30, label=label, right=28)
+
+
+def _marks(policy: Policy, scale: Scale) -> list[Markup]:
+    assert policy.p95 is not None
+    marks = []
+    if policy.p50 is not None and policy.p99 is not None:
+        marks.append(span(scale, policy.p50, policy.p99, y=15, class_=f"range s{policy.slot}"))
+    if policy.p95_interval is not None:
+        marks.append(span(scale, *policy.p95_interval, y=15, class_=f"interval s{policy.slot}"))
+    title = f"{policy.name}: p50 {ms(policy.p50)}, p95 {ms(policy.p95)}, p99 {ms(policy.p99)}"
+    marks.append(dot(scale, policy.p95, y=15, class_=f"dot f{policy.slot}", title=title, radius=6))
+    return marks
+
+
+def _table(policies: Sequence[Policy]) -> Markup:
+    best = next(iter(ranking(policies)), None)
+    several = any(each.p95_interval for each in policies)
+    failures_matter = any(each.failed for each in policies)
+    header = ["policy", "p50", "p95", *(["95 % interval"] if several else []), "p99", "against baseline",
+              *(["95 % interval"] if several else []), "failed", *(["p95, failures counted"] if failures_matter else []),
+              "evictions", "requests"]  # fmt: skip
+    body = []
+    for place, each in enumerate(policies):
+        name = [
+            _dot(each),
+            each.name,
+            element("span", "best", class_="badge") if each is best and len(policies) > 1 else None,
+        ]
+        against = "baseline" if place == 0 else percent(each.gain, signed=True)
+        body.append([
+            name, ms(each.p50), element("b", ms(each.p95)), *([_between(each.p95_interval, ms)] if several else []),
+            ms(each.p99), against, *([_between(each.gain_interval if place else None, percent)] if several else []),
+            small_share(each.failed_share), *([ms(each.with_failures)] if failures_matter else []),
+            count(each.evictions), count(each.requests),
+        ])  # fmt: skip
+    return table(
+        header,
+        body,
+        caption="Response times, failures and evictions per policy; evictions are per trial",
+        class_="figures",
+    )
+
+
+def _between(interval: tuple[float, float] | None, written: Callable[[float], str]) -> str:
+    return "–" if interval is None else f"{written(interval[0])} … {written(interval[1])}"
+
+
+def _dot(policy: Policy) -> Markup:
+    circle = element("circle", cx=5, cy=5, r=5, class_=f"f{policy.slot}")
+    return element("svg", circle, width=10, height=10, aria_hidden="true", class_="swatch")

@@ -1,0 +1,75 @@
+"""The 95th percentile as more users come, with confidence bands: where a policy stops holding up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ecotone.experiments.report.charts.frame import chart, horizontal_grid, vertical_axis_labels
+from ecotone.experiments.report.charts.hover import hover
+from ecotone.experiments.report.charts.legend import policy_legend
+from ecotone.experiments.report.charts.line import Line, Point, lines
+from ecotone.experiments.report.charts.scale import Scale, from_zero
+from ecotone.experiments.report.html import Markup
+from ecotone.experiments.report.numbers import ms, number, pair, percent, three_digits
+from ecotone.experiments.report.reading import Policy
+from ecotone.experiments.report.sections.card import card
+from ecotone.experiments.report.tables import beside
+
+_HEIGHT = 260
+
+
+def over_users(sweep: Sequence[Mapping[str, Any]], policies: Sequence[Policy]) -> Markup | None:
+    """`sweep` has an entry per number of users: {"users": n, "summary": [...]}."""
+    drawn = [line for policy in policies if (line := _line(sweep, policy)) is not None]
+    if not drawn:
+        return None
+    users = sorted({point.x for line in drawn for point in line.points})
+    x = Scale(users[0], users[-1] if users[-1] > users[0] else users[0] + 1.0)
+    y = from_zero(
+        [value for line in drawn for point in line.points for value in (point.y, point.high) if value is not None]
+    )
+    names = ", ".join(line.name for line in drawn)
+    picture = chart(
+        horizontal_grid(y, height=_HEIGHT, labels=[(tick, three_digits(tick)) for tick in y.ticks()]),
+        vertical_axis_labels(x, height=_HEIGHT, labels=[(each, f"{each:g}") for each in users]),
+        lines(drawn, x=x, y=y, height=_HEIGHT, markers=True),
+        height=_HEIGHT, label=f"95th percentile of the response time over the number of users, for {names}",
+        hover=hover(x, drawn, head=[f"{each:g} users" for each in users]),
+    )  # fmt: skip
+    has_bands = any(point.low is not None for line in drawn for point in line.points)
+    reading = "95th percentile of the response time in milliseconds over the number of virtual users"
+    reading += "; the bands are 95 % confidence intervals over trials." if has_bands else "."
+    legend = policy_legend([(line.name, line.slot) for line in drawn], toggles=True)
+    return card("More users", legend, picture, _table(sweep, drawn, users), reading=reading)
+
+
+def _line(sweep: Sequence[Mapping[str, Any]], policy: Policy) -> Line | None:
+    points = []
+    for entry in sweep:
+        users = number(entry.get("users"))
+        found = next((each for each in entry.get("summary") or () if each.get("policy") == policy.name), None)
+        if users is None or found is None or (p95 := number(found.get("p95_ms"))) is None:
+            continue
+        low, high = pair(found.get("p95_ci95")) or (None, None)
+        points.append(Point(users, p95, None if low is None else max(0.0, low), high))
+    return Line(policy.name, policy.slot, sorted(points, key=lambda point: point.x)) if points else None
+
+
+def _table(sweep: Sequence[Mapping[str, Any]], drawn: Sequence[Line], users: Sequence[float]) -> Markup:
+    gains = {
+        (number(entry.get("users")), each.get("policy")): number(each.get("vs_baseline"))
+        for entry in sweep
+        for each in entry.get("summary") or ()
+    }
+    rows = []
+    for line in drawn:
+        at = {point.x: point for point in line.points}
+        cells = []
+        for each in users:
+            gain = gains.get((each, line.name))
+            text = ms(at[each].y) if each in at else "–"
+            cells.append(f"{text} ({percent(gain, signed=True)})" if gain else text)
+        rows.append([line.name, *cells])
+    header = ["policy", *(f"{each:g} users" for each in users)]
+    return beside(header, rows, caption="95th percentile by number of users, with the difference to the baseline")
