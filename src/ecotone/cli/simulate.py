@@ -60,11 +60,12 @@ def simulate(  # noqa: PLR0917 - typer reads the options from here
     with Bar(f"{len(jobs)} runs of {parsed.name}") as progress:
         found = sweep(jobs, workers=workers, dask=dask, folder=runs, progress=progress)
     summary = summarise(found)
-    show({"scenario": parsed.name, "seed": seed, "runs": found, "summary": summary}, summary, output)
+    result = {"scenario": parsed.name, "seed": seed, "runs": found, "summary": summary}
+    show(result, summary, output)
     if report is not None:
         from ecotone.experiments.report import write_report
 
-        path = write_report(report, scenario=parsed, runs=found, summary=summary)
+        path = write_report(result, parsed, report)
         typer.echo(f"report: {path}", err=True)
 
 
