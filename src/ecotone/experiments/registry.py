@@ -5,6 +5,7 @@ What is published and what we computed are different columns of the same row, an
 in `notes`.
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -18,12 +19,30 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`runs` repetitions from `seed` on; plots and data go to `report` when given; `quick` trims what takes minutes."""
+    """`runs` repetitions from `seed` on; plots and data go to `report` when given; `quick` trims what takes minutes.
+
+    The rest is for simulated campaigns: which latencies and numbers of users, named variants, where the runs are done
+    (processes or a Dask scheduler), where finished ones are kept, and whom to tell.
+    """
 
     runs: int | None = None
     seed: int = 0
     report: Path | None = None
     quick: bool = False
+    latencies: Sequence[float] = ()
+    users: Sequence[int] = ()
+    variant: Mapping[str, bool] = field(default_factory=dict)
+    workers: int | None = None
+    dask: str | None = None
+    folder: Path | None = None
+    progress: Callable[[int, int], None] | None = None
+    say: Callable[[str], None] | None = None
+
+    def say_duration(self, requests: float, *, per_second: float = 25_000.0) -> None:
+        """Tell beforehand how long a campaign of so many simulated requests takes on this machine."""
+        if self.say is not None and self.dask is None:
+            minutes = requests / per_second / (self.workers or os.cpu_count() or 1) / 60
+            self.say(f"{requests / 1e6:.1f} million requests to simulate, about {max(1, round(minutes))} minutes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +91,19 @@ def find(name: str) -> Experiment:
     return experiment
 
 
+register(
+    "sophos",
+    "thesis 2023, chapter 5: gains in p95 at five latencies, with confidence",
+    "ecotone.experiments.sophos:run",
+)
+register(
+    "sophos-dag", "DAG workflows 2023, Fig. 3: gains in p95 at three latencies", "ecotone.experiments.sophos_dag:run"
+)
+register(
+    "sophos-ablation",
+    "Sophos taken apart: scheduler, descheduler, network term and resource term alone",
+    "ecotone.experiments.sophos:run_ablation",
+)
 register(
     "pogonip-1",
     "Pogonip 2021, Fig. 3: one application on seven edge nodes, delay to its queue under five policies",

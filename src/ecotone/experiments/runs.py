@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import Any
 
 import ecotone
+from ecotone.experiments import bound
 from ecotone.experiments.figures import milliseconds, significant
 from ecotone.sim.engine import Engine
 from ecotone.sim.orchestration import Orchestrator
@@ -41,6 +42,9 @@ class Job:
 
 def execute(job: Job) -> Run:
     scenario = read_scenario(job.scenario, file=job.file)
+    if job.variant == bound.NAME:
+        found = bound.best_static(scenario, seed=derive(job.seed, "trial", job.trial))
+        return figures(scenario, found, policy=bound.NAME, trial=job.trial)
     outcome = Simulation(scenario, orchestrator(job), seed=derive(job.seed, "trial", job.trial)).run()
     return figures(scenario, outcome, policy=job.variant or job.policy, trial=job.trial)
 

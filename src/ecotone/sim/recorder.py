@@ -43,6 +43,16 @@ class Samples:
             bins[int(code)] = bins.get(int(code), 0) + int(number)
         self._values = array("d")
 
+    def take_over(self, other: Samples) -> None:
+        """Add another set's values to this one's."""
+        self.count += other.count
+        self.total += other.total
+        self._values.extend(other._values)
+        for code, number in other._bins.items():
+            self._bins[code] = self._bins.get(code, 0) + number
+        if len(self._values) >= self._exact:
+            self._fold()
+
     @property
     def mean(self) -> float | None:
         return self.total / self.count if self.count else None

@@ -1,0 +1,121 @@
+"""A grid of scenarios under several policies, and the gains over the default scheduler.
+
+A cell of the grid is one latency and one number of users. gain(cell) = 1 - p95(policy) / p95(kube-default), p95 being the
+mean over trials; a latency's gain is the unweighted mean over its numbers of users, as published evaluations take it.
+Intervals are over trials, each of which meets the same users under every policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ecotone.experiments.figures import interval95, mean
+from ecotone.experiments.runs import Job, Run
+from ecotone.experiments.sweep import Progress, sweep
+
+BASELINE = "kube-default"
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A policy, or a variant of one."""
+
+    policy: str
+    variant: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.variant or self.policy
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    latencies: Sequence[float]
+    users: Sequence[int]
+    trials: int
+    text: Callable[[float, int, int], str]  # (latency, users, trial) -> scenario file
+    seconds: float = 2400.0
+
+    def requests(self, contenders: int) -> float:
+        return sum(self.users) * self.seconds * len(self.latencies) * self.trials * contenders
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    grid: Grid
+    contenders: Sequence[Contender]
+    runs: dict[tuple[str, float, int], list[Run]]
+
+    def p95(self, name: str, latency: float, users: int, *, failures: bool = False) -> list[float]:
+        """Per trial, milliseconds."""
+        return [
+            value
+            for run in self.runs[name, latency, users]
+            if (value := run["p95_with_failures_ms"] if failures else run["response_ms"]["p95"]) is not None
+        ]
+
+    def gain(self, name: str, latency: float, *, failures: bool = False) -> float | None:
+        """Published style: the unweighted mean over numbers of users."""
+        gains = []
+        for users in self.grid.users:
+            own = mean(self.p95(name, latency, users, failures=failures))
+            base = mean(self.p95(BASELINE, latency, users, failures=failures))
+            if own is not None and base:
+                gains.append(1.0 - own / base)
+        return mean(gains)
+
+    def gain_interval(self, name: str, latency: float) -> tuple[float, float] | None:
+        """Over trials: each trial's own mean gain over the numbers of users."""
+        per_trial = []
+        for trial in range(self.grid.trials):
+            gains = []
+            for users in self.grid.users:
+                own, base = self.p95(name, latency, users), self.p95(BASELINE, latency, users)
+                if len(own) == len(base) == self.grid.trials and base[trial]:
+                    gains.append(1.0 - own[trial] / base[trial])
+            average = mean(gains)
+            if average is not None:
+                per_trial.append(average)
+        return interval95(per_trial)
+
+    def breakdown(self, name: str, latency: float) -> dict[str, float]:
+        """Mean milliseconds of network, work and waiting, and the share of failures, over the latency's runs."""
+        runs = [run for users in self.grid.users for run in self.runs[name, latency, users]]
+        found = {
+            part: mean([run["breakdown_ms"][part] for run in runs if run["breakdown_ms"][part] is not None]) or 0.0
+            for part in ("network", "work", "waiting")
+        }
+        requests = sum(run["requests"] for run in runs)
+        found["failed"] = sum(run["failed"] for run in runs) / requests if requests else 0.0
+        found["evictions"] = mean([float(run["evictions"]) for run in runs]) or 0.0
+        return found
+
+
+def run_campaign(
+    grid: Grid,
+    contenders: Sequence[Contender],
+    *,
+    seed: int,
+    workers: int | None = None,
+    dask: str | None = None,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+) -> Findings:
+    places: list[tuple[str, float, int]] = []
+    jobs: list[Job] = []
+    # The largest runs first: the last ones to finish are then short.
+    for users in sorted(grid.users, reverse=True):
+        for latency in grid.latencies:
+            for trial in range(grid.trials):
+                text = grid.text(latency, users, trial)
+                for each in contenders:
+                    jobs.append(Job(text, f"{latency:g}ms-{users}-users.yaml", each.policy, trial, seed, each.variant))
+                    places.append((each.name, latency, users))
+    runs: dict[tuple[str, float, int], list[Run]] = {}
+    for place, run in zip(
+        places, sweep(jobs, workers=workers, dask=dask, folder=folder, progress=progress), strict=True
+    ):
+        runs.setdefault(place, []).append(run)
+    return Findings(grid, contenders, runs)

@@ -1,0 +1,281 @@
+"""The evaluation of Sophos (thesis, chapter 5), ours beside the published.
+
+Sock Shop on one cloud, two fog and three edge nodes; 10, 100, 200, 300 and 500 ms between tiers and between edge nodes;
+10 to 150 users at one request a second; eight stretches of five minutes, each with another API, entering at another node;
+ten trials. What an experiment may vary is in `Settings`; graphs, demands and load are fixed in the scenario template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ecotone.experiments import bound
+from ecotone.experiments.campaign import BASELINE, Contender, Findings, Grid, run_campaign
+from ecotone.experiments.figures import interval95, mean, significant
+from ecotone.experiments.registry import Options, Result, Table
+from ecotone.experiments.report import Chart, write_report
+from ecotone.experiments.variants import VARIANTS
+from ecotone.sim.randomness import stream
+from ecotone.sim.scenario import read_scenario
+from ecotone.sim.scenario.sock_shop import ENTRIES, LATENCIES, SockShop
+
+PUBLISHED = {10: 0.39, 100: 0.56, 200: 0.66, 300: 0.68, 500: 0.70}
+USERS = (10, 25, 50, 75, 100, 150)
+QUICK_USERS = (10, 50, 100)
+CONTENDERS = (Contender(BASELINE), Contender("sophos"), Contender("ecotone"))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The variants of the evaluation; the defaults stand beside the thesis' figures."""
+
+    full_chains: bool = False
+    think: bool = False
+    permute: bool = False  # where each stretch enters: a seeded permutation per trial
+    stock_limits: bool = False
+    stock_readiness: bool = False
+    twice: bool = False  # tc on both ends may mean twice the latency
+    bound: bool = True
+
+    @staticmethod
+    def of(options: Options) -> Settings:
+        return replace(
+            Settings(), **{name: value for name, value in options.variant.items() if name in Settings.__slots__}
+        )
+
+
+def run(options: Options) -> Result:
+    """`ecotone experiment sophos`."""
+    settings = Settings.of(options)
+    contenders = [*CONTENDERS, *([Contender(BASELINE, bound.NAME)] if settings.bound else [])]
+    findings = _campaign(options, settings, contenders)
+    tables = [
+        _gains(findings, settings),
+        _per_users(findings),
+        _stretches(findings),
+        _decomposition(findings),
+        _churn(findings),
+    ]
+    return _result("sophos", findings, options, tables, _notes(findings, settings))
+
+
+def run_ablation(options: Options) -> Result:
+    """`ecotone experiment sophos-ablation`: which half of the policy earns what."""
+    settings = replace(Settings.of(options), bound=False)
+    contenders = [*CONTENDERS, *(Contender("sophos", name) for name in VARIANTS)]
+    findings = _campaign(options, settings, contenders)
+    tables = [_gains(findings, settings), _decomposition(findings), _churn(findings)]
+    notes = [f"{name}: {what}." for name, what in VARIANTS.items()]
+    return _result("sophos-ablation", findings, options, tables, notes)
+
+
+def _campaign(options: Options, settings: Settings, contenders: Sequence[Contender]) -> Findings:
+    def text(latency: float, users: int, trial: int) -> str:
+        return variant(settings, latency, users, options.seed, trial).text()
+
+    grid = Grid(
+        latencies=[float(each) for each in (options.latencies or LATENCIES)],
+        users=options.users or (QUICK_USERS if options.quick else USERS),
+        trials=options.runs or (2 if options.quick else 10),
+        text=text,
+    )
+    options.say_duration(grid.requests(len(contenders) + (5 if settings.bound else 0)))
+    return run_campaign(
+        grid, contenders, seed=options.seed, workers=options.workers, dask=options.dask, folder=options.folder,
+        progress=options.progress,
+    )  # fmt: skip
+
+
+def variant(settings: Settings, latency: float, users: int, seed: int, trial: int) -> SockShop:
+    entries = list(ENTRIES)
+    if settings.permute:
+        stream(seed, "entries", trial).shuffle(entries)
+    return SockShop(
+        latency=2 * latency if settings.twice else latency,
+        users=users,
+        think=settings.think,
+        full_chains=settings.full_chains,
+        stock_limits=settings.stock_limits,
+        stock_readiness=settings.stock_readiness,
+        entries=tuple(entries),
+    )
+
+
+def _gains(findings: Findings, settings: Settings) -> Table:
+    others = [each.name for each in findings.contenders if each.name != BASELINE]
+    comparable = not settings.full_chains
+    header = ["latency ms", "published"]
+    for name in others:
+        header += [name, "95 % interval", "with failures"]
+        if name == "sophos" and comparable:
+            header.append("minus published")
+    rows = []
+    for latency in findings.grid.latencies:
+        published = PUBLISHED.get(int(latency))
+        row: list[str | int | float | None] = [significant(latency), percent(published)]
+        for name in others:
+            gain = findings.gain(name, latency)
+            row += [
+                percent(gain),
+                percents(findings.gain_interval(name, latency)),
+                percent(findings.gain(name, latency, failures=True)),
+            ]
+            if name == "sophos" and comparable:
+                row.append(points(None if gain is None or published is None else gain - published))
+        rows.append(row)
+    return Table("Gain in p95 over kube-default, mean over numbers of users", header, rows)
+
+
+def _per_users(findings: Findings) -> Table:
+    names = [each.name for each in findings.contenders]
+    rows = [
+        [significant(latency), users, *(_ms(findings.p95(name, latency, users)) for name in names)]
+        for latency in findings.grid.latencies
+        for users in findings.grid.users
+    ]
+    return Table("p95 in ms, mean over trials", ["latency ms", "users", *names], rows)
+
+
+def _stretches(findings: Findings) -> Table:
+    """One API alone decides the pooled p95, so each stretch is told, over all numbers of users."""
+    names = [each.name for each in findings.contenders]
+    first = next(iter(findings.runs.values()))[0]["intervals"]
+    rows = []
+    for latency in findings.grid.latencies:
+        for number, stretch in enumerate(first):
+            values: list[str | int | float | None] = []
+            for name in names:
+                found = [
+                    run["intervals"][number]["p95_ms"]
+                    for users in findings.grid.users
+                    for run in findings.runs[name, latency, users]
+                    if run["intervals"][number]["p95_ms"] is not None
+                ]
+                values.append(_ms(found))
+            rows.append([significant(latency), stretch["entry"], *values])
+    return Table("p95 in ms per stretch, mean over users and trials", ["latency ms", "request", *names], rows)
+
+
+def _decomposition(findings: Findings) -> Table:
+    rows = []
+    for latency in findings.grid.latencies:
+        for each in findings.contenders:
+            parts = findings.breakdown(each.name, latency)
+            row = [
+                significant(latency),
+                each.name,
+                *(significant(parts[part], 4) for part in ("network", "work", "waiting")),
+            ]
+            rows.append([*row, percent(parts["failed"], digits=3)])
+    header = ["latency ms", "policy", "network ms", "CPU work ms", "CPU waiting ms", "failed (disruption)"]
+    return Table("What a mean response time consists of", header, rows)
+
+
+def _churn(findings: Findings) -> Table:
+    rows = []
+    for latency in findings.grid.latencies:
+        for each in findings.contenders:
+            runs = [run for users in findings.grid.users for run in findings.runs[each.name, latency, users]]
+            undone = mean([float(moves_undone(run)) for run in runs])
+            moves = significant(findings.breakdown(each.name, latency)["evictions"], 4)
+            rows.append([significant(latency), each.name, moves, significant(undone, 4)])
+    return Table("Moves per 40 minutes", ["latency ms", "policy", "moves", "undone within ten periods"], rows)
+
+
+def moves_undone(run: dict[str, object], *, within: float = 300.0) -> int:
+    """Moves of a service back to a node it had left at most that many seconds before."""
+    left: dict[tuple[str, str], float] = {}
+    undone = 0
+    for move in run["moves"]:  # type: ignore[attr-defined]
+        back = left.get((move["service"], move["to"]))
+        if back is not None and move["at"] - back <= within:
+            undone += 1
+        left[move["service"], move["from"]] = move["at"]
+    return undone
+
+
+def _notes(findings: Findings, settings: Settings) -> list[str]:
+    notes = []
+    for latency in findings.grid.latencies:
+        sophos, published = findings.gain("sophos", latency), PUBLISHED.get(int(latency))
+        if sophos is None or published is None or settings.full_chains:
+            continue
+        if sophos < published:
+            base, own = findings.breakdown(BASELINE, latency), findings.breakdown("sophos", latency)
+            notes.append(
+                f"{latency:g} ms: sophos stays {100 * (published - sophos):.0f} points behind the published gain. Of the mean "
+                f"response time it saves {base['network'] - own['network']:.3g} ms of network and "
+                f"{base['waiting'] - own['waiting']:.3g} ms of CPU waiting; {own['work']:.3g} ms of CPU work no placement can save."
+            )
+    for latency in findings.grid.latencies:
+        ours, theirs = findings.gain("ecotone", latency), findings.gain("sophos", latency)
+        if ours is not None and theirs is not None and ours < theirs:
+            notes.append(f"{latency:g} ms: ecotone is {100 * (theirs - ours):.2f} points behind sophos.")
+    if settings.bound:
+        for latency in findings.grid.latencies:
+            ratios = [
+                (mean(findings.p95("ecotone", latency, users)) or 0.0) / best - 1.0
+                for users in findings.grid.users
+                if (best := mean(findings.p95(bound.NAME, latency, users)))
+            ]
+            notes.append(
+                f"{latency:g} ms: ecotone's p95 is {100 * max(ratios):+.1f} % of the best static placement's at worst."
+            )
+    return notes
+
+
+def _result(name: str, findings: Findings, options: Options, tables: list[Table], notes: list[str]) -> Result:
+    plots = []
+    if options.report is not None:
+        for latency in findings.grid.latencies:
+            users = findings.grid.users[-1]
+            runs = [run for each in findings.contenders for run in findings.runs[each.name, latency, users]]
+            from ecotone.experiments.comparison import summarise
+
+            text = findings.grid.text(latency, users, 0)
+            page = write_report(
+                options.report / f"{name}-{latency:g}ms",
+                scenario=read_scenario(text, file=name),
+                runs=[run for run in runs if run["policy"] != bound.NAME],
+                summary=summarise(runs),
+                charts=[_users_chart(findings, latency)],
+                notes=notes,
+            )
+            plots.append(page)
+    figures = {
+        "tables": [
+            {"title": table.title, "header": list(table.header), "rows": [list(row) for row in table.rows]}
+            for table in tables
+        ]
+    }
+    return Result(name, tables, notes, figures, plots)
+
+
+def _users_chart(findings: Findings, latency: float) -> Chart:
+    series = []
+    for each in findings.contenders:
+        points_ = []
+        for users in findings.grid.users:
+            values = findings.p95(each.name, latency, users)
+            ends = interval95(values)
+            points_.append((float(users), mean(values) or 0.0, ends[0] if ends else None, ends[1] if ends else None))
+        series.append((each.name, points_))
+    text = "Mean over trials with its 95 % interval, as the thesis' figures 5.4 to 5.8."
+    return Chart(f"p95 over users, {latency:g} ms", text, "users", series)
+
+
+def _ms(values: Sequence[float]) -> float | None:
+    return significant(mean(list(values)), 4)
+
+
+def percent(value: float | None, *, digits: int = 1) -> str | None:
+    return None if value is None else f"{100 * value:.{digits}f} %"
+
+
+def points(value: float | None) -> str | None:
+    return None if value is None else f"{100 * value:+.1f}"
+
+
+def percents(ends: tuple[float, float] | None) -> str | None:
+    return None if ends is None else f"{100 * ends[0]:.1f} .. {100 * ends[1]:.1f} %"
