@@ -206,7 +206,7 @@ def _notes(findings: Findings, settings: Settings) -> list[str]:
             notes.append(
                 f"{latency:g} ms: sophos stays {100 * (published - sophos):.0f} points behind the published gain. Of the mean "
                 f"response time it saves {base['network'] - own['network']:.3g} ms of network and "
-                f"{base['waiting'] - own['waiting']:.3g} ms of CPU waiting; {own['work']:.3g} ms of CPU work no placement can save."
+                f"{base['waiting'] - own['waiting']:.3g} ms of CPU waiting; no placement saves the {own['work']:.3g} ms of CPU work."
             )
     for latency in findings.grid.latencies:
         ours, theirs = findings.gain("ecotone", latency), findings.gain("sophos", latency)

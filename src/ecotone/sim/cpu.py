@@ -20,7 +20,7 @@ from heapq import heappop, heappush
 from math import floor, inf
 from typing import Any
 
-from ecotone.sim.kernel import REQUESTS, Kernel
+from ecotone.sim.kernel import Kernel
 
 WINDOW = 0.1
 LEAST_WEIGHT = 2.0
@@ -85,9 +85,9 @@ class Station:
             self._advance(now)
         self._counter = counter = self._counter + 1
         heappush(share.requests, (share.clock + demand, counter, callback, argument))
-        share.active += 1
+        share.active = active = share.active + 1
         self.total += 1
-        if share.active == 1:
+        if active == 1:
             self.shares.append(share)
             if share.quota < inf:
                 self._limited = True
@@ -98,7 +98,7 @@ class Station:
     def drop(self, share: Share) -> list[Any]:
         """Take a dead pod's requests away; returns their arguments."""
         now = self._kernel.now
-        self._advance(now)
+        self.catch_up()
         lost = [argument for _, _, _, argument in sorted(share.requests, key=lambda request: request[1])]
         if share.active:
             self.total -= share.active
@@ -111,13 +111,12 @@ class Station:
 
     def catch_up(self) -> None:
         """Bring the shares' `used` counters up to now, for whoever wants to read them."""
-        self._advance(self._kernel.now)
+        if self._kernel.now != self._last:
+            self._advance(self._kernel.now)
 
     def _advance(self, now: float) -> None:
         step = now - self._last
         self._last = now
-        if step <= 0.0:
-            return
         if self._limited:
             self._advance_limited(now, step)
             return
@@ -150,28 +149,38 @@ class Station:
 
     def _settle(self, now: float) -> None:
         """Set the rates, and the wake-up at the first moment when something will happen."""
-        shares, due = self.shares, inf
-        if self.total <= self.cores and not self._limited:
-            for share in shares:
-                share.rate = 1.0
-                time = share.requests[0][0] - share.clock
-                due = min(due, time)
-        elif shares:
-            if self._limited:
-                self._set_limited_rates()
+        shares = self.shares
+        if not shares:
+            return
+        if self._limited:
+            due = self._settle_limited(now)
+        elif len(shares) == 1:
+            # The commonest case by far, and the rule below boils down to this.
+            share = shares[0]
+            share.rate = rate = 1.0 if share.active <= self.cores else self.cores / share.active
+            due = (share.requests[0][0] - share.clock) / rate
+        else:
+            if self.total <= self.cores:
+                for share in shares:
+                    share.rate = 1.0
             else:
                 _fill(shares, self.cores)
+            due = inf
             for share in shares:
                 if share.rate > 0.0:
                     time = (share.requests[0][0] - share.clock) / share.rate
-                    due = min(due, time)
-            if self._limited:
-                due = min(due, self._next_quota_change(now))
+                    if time < due:
+                        due = time
         due = now + due if due > 0.0 else now
         if due < self._due:
             self._due = due
             self._version = version = self._version + 1
-            self._kernel.at(due, self._wake, version, REQUESTS)
+            self._kernel.at(due, self._wake, version)
+
+    def _settle_limited(self, now: float) -> float:
+        self._set_limited_rates()
+        ends = [(share.requests[0][0] - share.clock) / share.rate for share in self.shares if share.rate > 0.0]
+        return min([self._next_quota_change(now), *ends])
 
     def _set_limited_rates(self) -> None:
         runnable = [share for share in self.shares if not share.throttled]
@@ -206,21 +215,27 @@ class Station:
             return
         now = self._kernel.now
         self._due = inf
-        self._advance(now)
+        if now != self._last:
+            self._advance(now)
+        shares = self.shares
         finished: list[tuple[float, int, Callable[[Any], None], Any]] = []
         emptied = False
-        for share in self.shares:
+        for share in shares:
             requests, reached = share.requests, share.clock + _DONE
             while requests and requests[0][0] <= reached:
                 finished.append(heappop(requests))
                 share.active -= 1
-                self.total -= 1
             if not requests:
                 emptied = True
                 share.clock = 0.0  # an idle share's clock starts afresh, so that it never grows imprecise
+        self.total -= len(finished)
         if emptied:
-            self.shares = [share for share in self.shares if share.active]
-            self._limited = self._limited and any(share.quota < inf for share in self.shares)
+            if len(shares) == 1:
+                shares.clear()
+                self._limited = False
+            else:
+                self.shares = [share for share in shares if share.active]
+                self._limited = self._limited and any(share.quota < inf for share in self.shares)
         self._busy = True
         for _, _, callback, argument in finished:
             callback(argument)
