@@ -55,7 +55,9 @@ def main() -> None:
         speed(day(1.0))
         before = peak_mib()
         times, requests = speed(day())
-        print(f"{'a day':20} {times:8.0f} times real time ({requests} requests), peak memory {before:.0f} MiB after an hour, ")
+        print(
+            f"{'a day':20} {times:8.0f} times real time ({requests} requests), peak memory {before:.0f} MiB after an hour, "
+        )
         print(f"{'':20} {peak_mib():.0f} MiB after the day")
 
 

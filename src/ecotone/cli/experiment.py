@@ -94,7 +94,7 @@ def show(result: Result, output: str) -> None:
             for each in result.tables
         ],
         "notes": list(result.notes),
-        "figures": {key: value for key, value in result.figures.items() if key != "tables"},
+        "figures": dict(result.figures),
     }
     if output == "json":
         typer.echo(json.dumps(whole, indent=1))

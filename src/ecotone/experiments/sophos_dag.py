@@ -69,10 +69,4 @@ def run(options: Options) -> Result:
         "they are shown beside ours, not aimed at.",
         "The paper draws its workflow but does not print it: the graph here has its ingredients, not its edges.",
     ]
-    figures = {
-        "tables": [
-            {"title": each.title, "header": list(each.header), "rows": [list(row) for row in each.rows]}
-            for each in tables
-        ]
-    }
-    return Result("sophos-dag", tables, notes, figures)
+    return Result("sophos-dag", tables, notes)

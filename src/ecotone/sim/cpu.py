@@ -169,8 +169,7 @@ class Station:
             for share in shares:
                 if share.rate > 0.0:
                     time = (share.requests[0][0] - share.clock) / share.rate
-                    if time < due:
-                        due = time
+                    due = min(due, time)
         due = now + due if due > 0.0 else now
         if due < self._due:
             self._due = due
