@@ -14,23 +14,29 @@ from ecotone.experiments.report.reading import Policy
 
 
 def headline(policies: Sequence[Policy]) -> Markup:
-    ranked = ranking(policies)
-    if not ranked:
+    leaders = best(policies)
+    if not leaders:
         return join(["No request was answered, so there is nothing to compare."])
-    best, baseline = ranked[0], policies[0]
-    within = join([_name(best), " answers 95 of 100 requests within ", element("b", ms(best.p95))])
-    if len(ranked) == 1:
-        return join([within, _trials(best), "."])
-    if best is baseline:
-        second = ranked[1]
-        return join(
-            [within, f" and is not beaten: the next, {second.name}, needs ", ms(second.p95), _trials(best), "."]
-        )  # fmt: skip
-    less = element("b", percent(abs(best.gain or 0.0)), " less")
-    if not clear(best):
-        doubt = " but the difference is within what chance gives" + _interval(best)
-        return join([within, ", ", percent(abs(best.gain or 0.0)), f" less than {baseline.name},", doubt, "."])
-    return join([within, ", ", less, f" than {baseline.name}", _interval(best), _failures(best, baseline), "."])
+    first, baseline = leaders[0], policies[0]
+    verb = " answers" if len(leaders) == 1 else " answer"
+    within = join([_listed(leaders), verb, " 95 of 100 requests within ", element("b", ms(first.p95))])
+    if len(policies) == 1:
+        return join([within, _trials(first), "."])
+    if baseline in leaders:
+        rest = [each for each in ranking(policies) if each not in leaders]
+        next_best = f": the next, {rest[0].name}, needs {ms(rest[0].p95)}" if rest else ": all policies do the same"
+        return join([within, f" and {'is' if len(leaders) == 1 else 'are'} not beaten", next_best, _trials(first), "."])
+    gain, than = percent(abs(first.gain or 0.0)), element("span", baseline.name, class_="whole")
+    if not clear(first):
+        return join([within, f", {gain} less than ", than, ", but chance alone may give that", _interval(first), "."])
+    less = element("b", gain, " less")
+    return join([within, ", ", less, " than ", than, _interval(first), _failures(first, baseline), "."])
+
+
+def best(policies: Sequence[Policy]) -> list[Policy]:
+    """Those with the lowest p95: several only when they are equal."""
+    ranked = ranking(policies)
+    return [each for each in ranked if each.p95 == ranked[0].p95]
 
 
 def ranking(policies: Sequence[Policy]) -> list[Policy]:
@@ -44,8 +50,10 @@ def clear(policy: Policy) -> bool:
     return interval is None or interval[0] > 0.0 or interval[1] < 0.0
 
 
-def _name(policy: Policy) -> Markup:
-    return element("span", policy.name, class_=f"policy c{policy.slot}")
+def _listed(policies: Sequence[Policy]) -> Markup:
+    names = [element("span", policy.name, class_=f"policy whole c{policy.slot}") for policy in policies]
+    between = [", "] * (len(names) - 2) + [" and ", ""]
+    return join([[name, word] for name, word in zip(names, between[-len(names) :], strict=True)])
 
 
 def _interval(policy: Policy) -> str:

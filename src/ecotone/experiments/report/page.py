@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ecotone.experiments.report import palette
-from ecotone.experiments.report.headline import headline, ranking
+from ecotone.experiments.report.headline import best, headline
 from ecotone.experiments.report.html import Markup, element
 from ecotone.experiments.report.numbers import count, ms, percent, small_share
 from ecotone.experiments.report.reading import Policy, read_policies
@@ -78,11 +78,9 @@ def _content(
         comparison(policies),
         over_users(sweep, policies),
         over_time(policies, end=end, stretches=load, happenings=happenings(scenario)),
-        by_stretch(policies, load),
+        _pair(by_stretch(policies, load), breakdown(policies)),
         where_pods_were(policies, end=end, services=services, colours=colours),
-        breakdown(policies),
-        utilisation(policies, nodes),
-        cluster(scenario, colours),
+        _pair(cluster(scenario, colours), utilisation(policies, nodes)),
         calls(scenario),
         moves_made(policies),
     ]
@@ -92,6 +90,12 @@ def _content(
         element("main", sections, id="figures"),
         footer(result, scenario, policies, extra),
     ]
+
+
+def _pair(*halves: Markup | None) -> Markup | None:
+    """Beside each other where there is room; one alone takes it all."""
+    there = [half for half in halves if half is not None]
+    return element("div", there, class_="pair") if there else None
 
 
 def _head(title: str) -> Markup:
@@ -121,15 +125,16 @@ def _header(title: str, description: str | None, policies: Sequence[Policy]) -> 
 
 
 def _tiles(policies: Sequence[Policy]) -> Markup | None:
-    best = next(iter(ranking(policies)), None)
-    if best is None:
+    leaders = best(policies)
+    if not leaders:
         return None
-    tiles = [("p95 of the best", ms(best.p95), best.name)]
-    if best is not policies[0] and best.gain is not None:
-        tiles.append(("against the baseline", percent(best.gain, signed=True), policies[0].name))
-    tiles.append(("failed requests", small_share(best.failed_share), best.name))
-    if best.evictions is not None:
-        tiles.append(("evictions per trial", count(best.evictions), best.name))
+    first, baseline, names = leaders[0], policies[0], ", ".join(each.name for each in leaders)
+    tiles = [("95th percentile", ms(first.p95), names)]
+    if baseline not in leaders and first.gain is not None:
+        tiles.append(("against the baseline", percent(first.gain, signed=True), f"{baseline.name}: {ms(baseline.p95)}"))
+    tiles.append(("failed requests", small_share(first.failed_share), first.name))
+    if first.evictions is not None:
+        tiles.append(("evictions per trial", count(first.evictions), first.name))
     requests = sum(policy.requests or 0.0 for policy in policies)
     if requests:
         runs = sum(len(policy.runs) for policy in policies)

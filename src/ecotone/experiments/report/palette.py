@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-POLICY_LIGHT = ("#737b87", "#6a3fd6", "#d0266b", "#8a6d00", "#1f2a44", "#b04bd8", "#7a4a2b", "#e07a9a")
-POLICY_DARK = ("#9aa3b1", "#a990ff", "#ff6fa3", "#e2c044", "#d5def5", "#dd9bf5", "#c99a78", "#ffb3c8")
+POLICY_LIGHT = ("#6f7483", "#531cc3", "#a80a3c", "#9a6a06", "#1f2a44", "#a83fd0", "#7a4a2b", "#b8486f")
+POLICY_DARK = ("#aeb7be", "#8d88fb", "#fa537c", "#eec56c", "#d5def5", "#dd9bf5", "#c99a78", "#ffb3c8")
 POLICY_SLOTS = len(POLICY_LIGHT)
 _DASHES = ("", "", "", "", "6 3", "6 3", "2 3", "2 3")
 
@@ -29,6 +29,9 @@ _NODES_DARK = {
     "other": ("#918cb0", "#605c7d", "#c4c0dc", "#454159"),
 }
 _SHADES = 4
+_ANY = tuple(
+    f"{tier}{shade}" for shade in range(_SHADES) for tier in ("cloud", "edge", "fog", "other")
+)  # without tiers
 
 
 class Tiered(Protocol):
@@ -46,14 +49,17 @@ def tier_of(tier: str | None) -> str:
 
 def node_classes(nodes: Sequence[Tiered], *, also: Sequence[str] = ()) -> Mapping[str, str]:
     """Node name -> class. Nodes that are only mentioned (`also`) take their tier from how their name begins."""
+    known = [(node.name, tier_of(node.tier)) for node in nodes]
+    known += [(name, next((tier for tier in TIERS if name.startswith(tier)), "other")) for name in also]
+    tiers = dict(reversed(known))
+    if all(tier == "other" for tier in tiers.values()):
+        return {name: _ANY[place % len(_ANY)] for place, name in enumerate(dict(known))}
     classes: dict[str, str] = {}
     used = dict.fromkeys(TIERS, 0)
-    known = [(node.name, tier_of(node.tier)) for node in nodes]
-    guessed = [(name, next((tier for tier in TIERS if name.startswith(tier)), "other")) for name in also]
-    for name, tier in known + guessed:
-        if name not in classes:
-            classes[name] = f"{tier}{used[tier] % _SHADES}"
-            used[tier] += 1
+    for name in dict(known):
+        tier = tiers[name]
+        classes[name] = f"{tier}{used[tier] % _SHADES}"
+        used[tier] += 1
     return classes
 
 
@@ -71,11 +77,32 @@ def style() -> str:
             f".s{slot}{{stroke:var(--p{slot}){dash}}}.f{slot}{{fill:var(--p{slot})}}.c{slot}{{color:var(--p{slot})}}"
         )
         rules.append(f".hide-{slot} .s{slot},.hide-{slot} .chart .f{slot}{{display:none}}")
-    rules += [f".{tier}{shade}{{fill:var(--{tier}{shade})}}" for tier in TIERS for shade in range(_SHADES)]
+    places = [f"{tier}{shade}" for tier in TIERS for shade in range(_SHADES)]
+    rules += [f".{place}{{fill:var(--{place})}}svg .on-{place}{{fill:var(--on-{place})}}" for place in places]
     return "\n".join(rules)
 
 
 def _variables(policies: Sequence[str], nodes: Mapping[str, Sequence[str]]) -> str:
     named = [f"--p{slot}:{colour}" for slot, colour in enumerate(policies)]
     named += [f"--{tier}{shade}:{colour}" for tier, shades in nodes.items() for shade, colour in enumerate(shades)]
+    named += [
+        f"--on-{tier}{shade}:{_ink(colour)}" for tier, shades in nodes.items() for shade, colour in enumerate(shades)
+    ]
     return ";".join(named)
+
+
+def contrast(one: str, other: str) -> float:
+    """Between two colours, as the accessibility guidelines compute it: 1 is none, 21 the most."""
+    bright, dim = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (bright + 0.05) / (dim + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    shares = [int(colour[place : place + 2], 16) / 255.0 for place in (1, 3, 5)]
+    red, green, blue = [each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in shares]
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _ink(ground: str) -> str:
+    """The better readable of two inks."""
+    return max(("#ffffff", "#10151d"), key=lambda ink: contrast(ink, ground))

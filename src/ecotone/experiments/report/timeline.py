@@ -26,6 +26,12 @@ class Stretch:
     sources: str
 
     @property
+    def call(self) -> str:
+        """In a few letters."""
+        endpoint = self.entry.rpartition(".")[2]
+        return f"{endpoint} ← {self.sources}" if self.sources else endpoint
+
+    @property
     def title(self) -> str:
         return f"{self.entry} from {self.sources}" if self.sources else self.entry
 

@@ -28,19 +28,21 @@ class Line:
 
 
 def lines(drawn: Sequence[Line], *, x: Scale, y: Scale, height: float, markers: bool) -> list[Markup]:
-    """Bands first, so that no band hides a line."""
-    curves = [_band(line, x, y, height) for line in drawn] + [_curve(line, x, y, height) for line in drawn]
+    """Bands first, so that no band hides a line; later lines thinner, so that of two equal ones both are seen."""
+    curves = [_band(line, x, y, height) for line in drawn]
+    widths = [2.0 + 0.9 * min(2, len(drawn) - 1 - place) for place in range(len(drawn))]
+    curves += [_curve(line, x, y, height, width=width) for line, width in zip(drawn, widths, strict=True)]
     marks = [stretched(curves, height=height)]
     if markers:
         marks += [_marker(line, point, x, y, height) for line in drawn for point in line.points if point.y is not None]
     return marks
 
 
-def _curve(line: Line, x: Scale, y: Scale, height: float) -> Markup:
+def _curve(line: Line, x: Scale, y: Scale, height: float, *, width: float) -> Markup:
     places = [
         None if point.y is None else (UNITS * x.at(point.x), height * (1.0 - y.at(point.y))) for point in line.points
     ]
-    return element("path", d=path(places), class_=f"curve s{line.slot}")
+    return element("path", d=path(places), class_=f"curve s{line.slot}", stroke_width=width)
 
 
 def _band(line: Line, x: Scale, y: Scale, height: float) -> Markup | None:

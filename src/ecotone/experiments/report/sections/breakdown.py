@@ -51,7 +51,7 @@ def breakdown(policies: Sequence[Policy]) -> Markup | None:
     )
     key = legend([(_WORDS.get(kind, kind), _CLASSES[place]) for place, kind in enumerate(kinds)])
     reading = "The mean response time, taken apart along each request's slowest branch."
-    return card("What the time went into", key, picture, table, reading=reading, wide=False)
+    return card("What the time went into", key, picture, table, reading=reading)
 
 
 def _parts(policy: Policy) -> dict[str, float]:

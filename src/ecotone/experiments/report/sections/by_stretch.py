@@ -28,15 +28,18 @@ def by_stretch(policies: Sequence[Policy], stretches: Sequence[Stretch]) -> Mark
     axis = [(tick, three_digits(tick)) for tick in scale.ticks()]
     axis[-1] = (axis[-1][0], ms(axis[-1][0]))
     drawn = []
+    sizes = [
+        4.0 + 2.0 * min(2, len(policies) - 1 - place) for place in range(len(policies))
+    ]  # equal ones show as rings
     for stretch, row in list(zip(stretches, figures, strict=True))[:_MOST]:
         there = [value for value in row if value is not None]
         marks: list[Markup] = [span(scale, min(there), max(there), y=13, class_="connector")] if there else []
         marks += [
-            dot(scale, value, y=13, class_=f"dot f{policy.slot}", title=f"{policy.name}: {ms(value)}")
-            for policy, value in zip(policies, row, strict=True)
+            dot(scale, value, y=13, class_=f"dot f{policy.slot}", title=f"{policy.name}: {ms(value)}", radius=size)
+            for policy, value, size in zip(policies, row, sizes, strict=True)
             if value is not None
         ]
-        name = f"{stretch.number}  {stretch.entry.rpartition('.')[2]} ← {stretch.sources}"
+        name = f"{stretch.number}  {stretch.call}"
         drawn.append(Row(name, marks, detail=stretch.title))
     label = "95th percentile of the response time of each policy in each stretch of load"
     picture = rows(drawn, scale=scale, axis=axis, row_height=26, label=label, left=150, right=28, letters=24)

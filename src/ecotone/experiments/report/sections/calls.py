@@ -38,7 +38,7 @@ def calls(scenario: Scenario | None) -> Markup | None:
     )
     reading = "Services and their calls; the thicker, the more calls per second over the whole run. "
     reading += "Dashed arrows are calls nobody waits for, dashed boxes are outside the cluster."
-    return card("The application", picture, table, reading=reading, wide=False)
+    return card("The application", picture, table, reading=reading)
 
 
 def _cells(channel: Channel) -> list[str]:

@@ -5,6 +5,6 @@ from __future__ import annotations
 from ecotone.experiments.report.html import Markup, element
 
 
-def card(title: str, *content: object, reading: object = None, wide: bool = True) -> Markup:
+def card(title: str, *content: object, reading: object = None) -> Markup:
     lead = element("p", reading, class_="reading") if reading else None
-    return element("section", element("h2", title), lead, *content, class_="card" if wide else "card half")
+    return element("section", element("h2", title), lead, *content, class_="card")

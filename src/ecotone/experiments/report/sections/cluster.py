@@ -19,10 +19,11 @@ from ecotone.sim.scenario import Scenario
 from ecotone.sim.scenario.schema import NodeSpec
 
 _ROW = 62
-_ABREAST = 4
+_ABREAST = 3
 _MOST = 24  # nodes of a tier that are drawn
 _BETWEEN = 38
 _HEAD = 26
+_NAMES = {"other": "no tier"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,10 @@ def cluster(scenario: Scenario | None, colours: Mapping[str, str]) -> Markup | N
         skips, _links(scenario, tiers),
         [_nodes(tier, colours, entries) for tier in tiers],
         height=bottom, left=6, right=62 if skips else 6, bottom=6, top=6,
-        label=f"{len(scenario.nodes)} nodes in the tiers {', '.join(tier.name for tier in tiers)}",
+        label=f"{len(scenario.nodes)} nodes in tiers: {', '.join(_NAMES.get(tier.name, tier.name) for tier in tiers)}",
     )  # fmt: skip
     reading = "Nodes by tier and the round trips between them; users enter at the nodes with a dot."
-    return card("The cluster", picture, _tables(scenario), reading=reading, wide=False)
+    return card("The cluster", picture, _tables(scenario), reading=reading)
 
 
 def _tiers(nodes: Sequence[NodeSpec]) -> list[_Tier]:
@@ -85,7 +86,7 @@ def _band(tier: _Tier, distances: Distances) -> Markup:
     words += [f"{inside} between them"] if inside else []
     head = element(
         "text",
-        element("tspan", tier.name, class_="strong"),
+        element("tspan", _NAMES.get(tier.name, tier.name), class_="strong"),
         f"  {', '.join(words)}",
         x=10,
         y=tier.top + 17,
@@ -148,12 +149,12 @@ def _node(
     """A box as wide as there is room for, at most 104 pixels."""
     x, y = place
     colour = colours.get(node.name, "other0")
-    half = 52 if abreast <= 3 else 40
+    half = 52 if abreast <= 2 else 43
     box = element("rect", x=-half, y=-21, width=2 * half, height=42, rx=7, class_="node")
     stripe = element("rect", x=-half, y=-21, width=5, height=42, rx=2, class_=colour)
     name = element("text", shortened(node.name, 2 * half // 8), x=3, y=-3, class_="middle strong")
     size = element("text", _size(node), x=3, y=12, class_="tick middle")
-    dot = element("circle", element("title", f"users enter at {node.name}"), cx=half - 9, cy=-12, r=4, class_="entry")
+    dot = element("circle", element("title", f"users enter at {node.name}"), cx=half - 3, cy=-20, r=5, class_="entry")
     title = element("title", f"{node.name}: {_size(node)}")
     inside = element("g", title, box, stripe, name, size, dot if node.name in entries else None)
     return element("svg", inside, x=across(x), y=y, width=1, height=1, overflow="visible")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ecotone.experiments.report.charts.rows import Row, dot, rows, span
 from ecotone.experiments.report.charts.scale import Scale, from_zero
-from ecotone.experiments.report.headline import ranking
+from ecotone.experiments.report.headline import best
 from ecotone.experiments.report.html import Markup, element
 from ecotone.experiments.report.numbers import count, ms, percent, small_share, three_digits
 from ecotone.experiments.report.reading import Policy
@@ -48,7 +48,7 @@ def _marks(policy: Policy, scale: Scale) -> list[Markup]:
 
 
 def _table(policies: Sequence[Policy]) -> Markup:
-    best = next(iter(ranking(policies)), None)
+    leaders = best(policies)
     several = any(each.p95_interval for each in policies)
     failures_matter = any(each.failed for each in policies)
     header = ["policy", "p50", "p95", *(["95 % interval"] if several else []), "p99", "against baseline",
@@ -59,7 +59,7 @@ def _table(policies: Sequence[Policy]) -> Markup:
         name = [
             _dot(each),
             each.name,
-            element("span", "best", class_="badge") if each is best and len(policies) > 1 else None,
+            element("span", "best", class_="badge") if each in leaders and len(leaders) < len(policies) else None,
         ]
         against = "baseline" if place == 0 else percent(each.gain, signed=True)
         body.append([

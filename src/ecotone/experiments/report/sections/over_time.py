@@ -18,6 +18,7 @@ from ecotone.experiments.report.timeline import Happening, Stretch, moves, trial
 
 _HEIGHT = 260
 _LANE = 18
+_GAP = 16
 _MOST_TICKS = 400
 LEFT = 104
 
@@ -33,7 +34,7 @@ def over_time(
         [value for line in drawn for point in line.points for value in (point.y, point.high) if value is not None]
     )
     moving = [each for each in policies if any(moves(run) for run in each.runs)]
-    below = 10 + _LANE * len(moving) if moving else 0
+    below = _GAP + _LANE * len(moving) if moving else 0
     moments = sorted({point.x for line in drawn for point in line.points})
     picture = chart(
         _ground(stretches, x, _HEIGHT + below),
@@ -41,7 +42,7 @@ def over_time(
         vertical_axis_labels(x, height=_HEIGHT + below, labels=TimeAxis(x).labels()),
         _happenings(happenings, x),
         lines(drawn, x=x, y=y, height=_HEIGHT, markers=False),
-        [_lane(each, x, _HEIGHT + 10 + _LANE * place) for place, each in enumerate(moving)],
+        [_lane(each, x, _HEIGHT + _GAP + _LANE * place) for place, each in enumerate(moving)],
         height=_HEIGHT + below, top=30, left=LEFT,
         label=f"95th percentile of the response time over time for {', '.join(line.name for line in drawn)}",
         hover=hover(x, drawn, head=[clock(each) for each in moments]),
@@ -64,23 +65,21 @@ def _reading(policies: Sequence[Policy], moving: Sequence[Policy], stretches: Se
 
 
 def _ground(stretches: Sequence[Stretch], x: Scale, height: float) -> list[Markup]:
-    """Every second stretch shaded, its number and what it asks for on top."""
+    """Every second stretch shaded, its number and what it asks for on top; those at the same time share a place."""
+    together: dict[tuple[float, float], list[Stretch]] = {}
+    for each in stretches:
+        together.setdefault((each.start, each.end), []).append(each)
     marks = []
-    for each in stretches[:24]:
-        start, end = x.at(each.start), x.at(each.end)
-        if each.number % 2 == 0:
-            marks.append(
-                element("rect", x=across(start), width=across(end - start), y=0, height=height, class_="shade")
-            )
-        words = (
-            element("tspan", f"  {each.entry.rpartition('.')[2]} ← {each.sources}", class_="wide")
-            if end - start > 0.1
-            else None
-        )
-        text = element("text", element("tspan", each.number, class_="strong"), words, x=4, y=14, class_="tick")
-        marks.append(
-            element("svg", element("title", each.title), text, x=across(start), width=across(end - start), y=-22, height=20)
-        )  # fmt: skip
+    for place, ((start, end), found) in enumerate(list(together.items())[:24]):
+        left, width = across(x.at(start)), across(x.at(end) - x.at(start))
+        if place % 2:
+            marks.append(element("rect", x=left, width=width, y=0, height=height, class_="shade"))
+        numbers = f"{found[0].number}" if len(found) == 1 else f"{found[0].number}–{found[-1].number}"
+        said = f"  {found[0].call}" if len(found) == 1 else f"  {len(found)} APIs at once"
+        words = element("tspan", said, class_="wide") if x.at(end) - x.at(start) > 0.1 else None
+        text = element("text", element("tspan", numbers, class_="strong"), words, x=4, y=14, class_="tick")
+        title = element("title", "; ".join(each.title for each in found))
+        marks.append(element("svg", title, text, x=left, width=width, y=-22, height=20))
     return marks
 
 

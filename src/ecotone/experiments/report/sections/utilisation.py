@@ -41,7 +41,7 @@ def utilisation(policies: Sequence[Policy], nodes: Sequence[str]) -> Markup | No
     reading = "Share of each node's CPU in use, the mean over the measured time and all trials."
     if len(names) > _MOST:
         reading += f" The first {_MOST} of {len(names)} nodes are drawn."
-    return card("How busy the nodes were", legend, picture, table, reading=reading, wide=False)
+    return card("How busy the nodes were", legend, picture, table, reading=reading)
 
 
 def _shares(policy: Policy) -> Mapping[str, float]:
