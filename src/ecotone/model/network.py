@@ -18,6 +18,7 @@ from ecotone.model.arrays import Floats, Mask, Rows
 from ecotone.model.nodes import NodeTable
 
 DEFAULT_MAX_AGE = 300.0
+_PAIR_BY_PAIR = 256
 
 
 def known(value: object) -> bool:
@@ -64,12 +65,16 @@ class Network:
             if top is not None and (largest is None or top > largest):
                 largest = top
         if largest is None and self._places is not None:
-            farthest = [float(np.nanmax(self._predicted(row))) for row in range(self._size) if self._locates(row)]
-            largest = max(farthest, default=None)
+            largest = self._farthest_predicted()
         return largest
 
-    def _locates(self, row: int) -> bool:
-        return self._places is not None and not bool(np.isnan(self._places[row]).any())
+    def _farthest_predicted(self) -> float | None:
+        farthest = -math.inf
+        for row in range(self._size):
+            column = self._predicted(row)
+            column[row] = math.nan
+            farthest = max(farthest, float(np.fmax.reduce(column, initial=-math.inf)))
+        return None if math.isinf(farthest) else farthest
 
     def _predicted(self, target: int) -> Floats:
         """Vivaldi's prediction: the straight distance between the vectors plus both access links (heights)."""
@@ -135,14 +140,18 @@ class Network:
 
     def _weighted_by_domain(self, targets: Rows, weights: Floats) -> Floats:
         domains = self._domains[0]
-        per_domain = np.zeros(len(domains.rtt))
-        np.add.at(per_domain, domains.codes[targets], weights)
-        by_domain = (domains.rtt * per_domain).sum(axis=1)
+        codes = domains.codes[targets]
+        per_domain = np.bincount(codes, weights, minlength=len(domains.rtt))
+        # No target in a domain: its column must not count, though a pair in it may be unknown (NaN).
+        by_domain = np.where(per_domain > 0, domains.rtt * per_domain, 0.0).sum(axis=1)
         total: Floats = by_domain[domains.codes]
         # A node is at no distance from itself, though its domain may be: those few rows are summed pair by pair.
-        for row in np.unique(targets).tolist():
-            away = targets != row
-            total[row] = (domains.rtt[domains.codes[row], domains.codes[targets[away]]] * weights[away]).sum()
+        if len(targets) <= _PAIR_BY_PAIR:
+            pairs = domains.rtt[codes[:, np.newaxis], codes] * weights
+            np.fill_diagonal(pairs, 0.0)
+            total[targets] = pairs.sum(axis=1)
+        else:
+            total[targets] -= domains.rtt[codes, codes] * weights
         return total
 
     def unknown_share(self, targets: Rows) -> Floats:
@@ -157,7 +166,7 @@ class Network:
 
 
 def _places(nodes: NodeTable) -> Floats | None:
-    """Rows of (vector, height); NaN where a node has none, or one of another dimension than the most."""
+    """Rows of (vector, height); NaN where a node has none that makes sense, or one of another dimension than the most."""
     dimensions = [len(node.coordinates.vector) for node in nodes.nodes if node.coordinates is not None]
     if not dimensions:
         return None
@@ -165,7 +174,9 @@ def _places(nodes: NodeTable) -> Floats | None:
     places = np.full((len(nodes), width + 1), np.nan)
     for row, node in enumerate(nodes.nodes):
         if node.coordinates is not None and len(node.coordinates.vector) == width:
-            places[row] = (*node.coordinates.vector, node.coordinates.height)
+            place = (*node.coordinates.vector, node.coordinates.height)
+            if all(math.isfinite(each) for each in place) and node.coordinates.height >= 0:
+                places[row] = place
     return places
 
 

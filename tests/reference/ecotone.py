@@ -1,0 +1,172 @@
+"""Ecotone's cost in milliseconds, channel by channel and pod by pod."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ecotone.model.objects import Node, Pod
+from reference.world import World, available, largest_latency, latency, said, usable, usage_of
+
+Name = tuple[str, str]
+
+
+@dataclass
+class Talk:
+    affinity: float = 0.0
+    flows: list[float] | None = None
+    sync: bool | None = None
+    out: bool = False
+    into: bool = False
+    weight: float = 0.0
+
+
+def _spelt(namespace: str, peer: str) -> Name:
+    if peer.startswith("users@"):
+        return ("", peer)
+    head, slash, tail = peer.partition("/")
+    return (head, tail) if slash else (namespace, peer)
+
+
+def talks(world: World, own: Name) -> dict[Name, Talk]:
+    """Every channel of the workload with its weight in round trips per request."""
+    found: dict[Name, Talk] = {}
+    indices: dict[Name, int | None] = {}
+    for workload in sorted(world.workloads, key=lambda each: each.key):
+        indices.setdefault((workload.key.namespace, workload.key.name), workload.index)
+    for workload in world.workloads:
+        name = (workload.key.namespace, workload.key.name)
+        listed = {*(workload.affinity or {}), *(workload.traffic or {}), *workload.synchronous}
+        for peer in listed | set(workload.deadlines):
+            other = _spelt(name[0], peer)
+            if name == own and peer in listed:
+                talk = found.setdefault(other, Talk())
+                talk.out |= other[0] != "" and (said(workload.affinity, peer) > 0 or peer in workload.synchronous)
+                talk.into |= other[0] == ""
+            elif other == own and name != own:
+                talk = found.setdefault(name, Talk())
+                talk.into |= said(workload.affinity, peer) > 0 or peer in workload.synchronous
+            else:
+                continue
+            talk.affinity += said(workload.affinity, peer)
+            if peer in workload.synchronous:
+                talk.sync = bool(talk.sync) or workload.synchronous[peer]
+    for other, talk in found.items():
+        for workload in world.workloads:
+            name = (workload.key.namespace, workload.key.name)
+            if workload.traffic is None or not world.fresh(workload.measured_at):
+                continue
+            for here, there in ((own, other), (other, own)):
+                if name == here:
+                    flow = sum(
+                        said(workload.traffic, peer) for peer in workload.traffic if _spelt(name[0], peer) == there
+                    )
+                    talk.flows = [*(talk.flows or []), flow]
+        if not talk.out and not talk.into:
+            here, there = indices.get(own), indices.get(other)
+            if here is None or there is None or here == there:
+                talk.out = True
+            else:
+                talk.out, talk.into = here < there, here > there
+    found = {name: talk for name, talk in found.items() if name[0] != "" or (talk.flows and max(talk.flows) > 0)}
+    _weigh(found)
+    return {name: talk for name, talk in found.items() if talk.weight > 0}
+
+
+def _weigh(found: dict[Name, Talk]) -> None:
+    flow = {name: max(talk.flows) if talk.flows is not None else None for name, talk in found.items()}
+    callers = [name for name, talk in found.items() if talk.into]
+    incoming = sum(flow[name] or 0.0 for name in callers)
+    through = incoming or max((each or 0.0 for each in flow.values()), default=0.0)
+    pull = sum(found[name].affinity or 1.0 for name in callers)
+    top = min(80.0, max((talk.affinity for talk in found.values()), default=0.0))
+    for name, talk in found.items():
+        known = flow[name]
+        trips = 0.0
+        if talk.into:
+            trips += known / incoming if known is not None and incoming > 0 else (talk.affinity or 1.0) / pull
+        if talk.out:
+            trips += 1.0 if known is None or through == 0 else min(8.0, known / through)
+        if talk.affinity > 0 or talk.sync is not None:
+            trips = max(trips, 0.05)
+        if talk.sync is not None:
+            trips *= 1.0 if talk.sync else 0.2
+        elif talk.affinity > 0:
+            trips *= min(1.0, talk.affinity / top)
+        talk.weight = trips
+
+
+def places(world: World, name: Name) -> list[str]:
+    if name[0] == "":
+        node = world.node(name[1].removeprefix("users@"))
+        return [] if node is None else [node.name]
+    return [pod.node or "" for pod in world.peers() if (pod.kind.workload.namespace, pod.kind.workload.name) == name]
+
+
+def network_ms(world: World, pod: Pod, node: Node) -> float:
+    if largest_latency(world) is None:
+        return 0.0
+    own = (pod.kind.workload.namespace, pod.kind.workload.name)
+    total = 0.0
+    for name, talk in talks(world, own).items():
+        for place, weight in _anchors(world, name, talk.weight, behind=own, seen={own}, depth=3):
+            other = world.node(place)
+            assert other is not None
+            total += weight * (latency(world, node, other) or 0.0)
+    return total
+
+
+def _anchors(
+    world: World, name: Name, weight: float, *, behind: Name, seen: set[Name], depth: int
+) -> list[tuple[str, float]]:
+    there = places(world, name)
+    if there:
+        return [(place, weight / len(there)) for place in there]
+    if depth == 0 or name[0] == "" or name in seen:
+        return []
+    links = talks(world, name)
+    back = links[behind].weight if behind in links else 1.0
+    found: list[tuple[str, float]] = []
+    for peer, talk in links.items():
+        if peer not in seen | {name}:
+            thinner = weight * min(1.0, talk.weight / back)
+            found += _anchors(world, peer, thinner, behind=name, seen=seen | {name}, depth=depth - 1)
+    total = sum(each for _, each in found)
+    if total > weight:
+        found = [(place, each * weight / total) for place, each in found]
+    return found
+
+
+def cpu_ms(world: World, pod: Pod, node: Node, *, service_ms: float = 10.0) -> float:
+    capacity = max(1.0, node.allocatable["cpu"])
+    cores = capacity / 1000
+    used = _used(world, node) * capacity
+    use = max(1.0, usage_of(world, pod)[0])
+
+    def wait(share: float) -> float:
+        steady = min(share, 0.95)
+        base = steady ** (math.sqrt(2 * (cores + 1)) - 1) / (cores * (1 - steady))
+        return base * (1 + max(0.0, share - 0.95) / (1 - 0.95))
+
+    before, after = wait(used / capacity), wait((used + use) / capacity)
+    return service_ms * (after + used / use * (after - before))
+
+
+def _used(world: World, node: Node) -> float:
+    def measured(each: Node) -> bool:
+        return usable(each.available_cpu) and world.fresh(each.measured_at)
+
+    share = max(0.0, 1 - available(world, node)[0] / max(1.0, node.allocatable["cpu"]))
+    if measured(node):
+        return share
+    known = [1 - each.available_cpu / max(1.0, each.allocatable["cpu"]) for each in world.nodes if measured(each)]
+    return max([share, *known])
+
+
+def price_ms(world: World, pod: Pod, node: Node, *, unit: float = 1.0) -> float:
+    takes = max(pod.spec.request("cpu"), usage_of(world, pod)[0]) / max(1.0, node.allocatable["cpu"])
+    return unit * node.price_per_hour * min(1.0, takes)
+
+
+def cost(world: World, pod: Pod, node: Node) -> float:
+    return network_ms(world, pod, node) + cpu_ms(world, pod, node) + price_ms(world, pod, node)

@@ -1,0 +1,76 @@
+"""Sophos, line by line as the thesis prints it (algorithm 1), over pods and nodes one after the other."""
+
+from __future__ import annotations
+
+import math
+
+from ecotone.model.objects import Node, Pod
+from reference.world import World, available, latency, own_figures, pods_of, usage_of
+
+
+def ra(world: World, pod: Pod, node: Node, *, alpha: float = 0.5, beta: float = 0.5) -> float:
+    cpu_n, mem_n = available(world, node)
+    cpu_p, mem_p = usage_of(world, pod)
+    cpu_p = cpu_p or pod.spec.request("cpu") or 100.0
+    mem_p = mem_p or pod.spec.request("memory") or 200.0 * 1024 * 1024
+    return alpha * (cpu_n - cpu_p) / cpu_p * 100 + beta * (mem_n - mem_p) / mem_p * 100
+
+
+def na(
+    world: World, pod: Pod, node: Node, *, static: bool = True, dynamic: bool = True, per_pod: bool = False
+) -> float:
+    """NaN where a latency is needed and none is known at all."""
+    saff, daff = own_figures(world, pod)
+    cmc = 0.0
+    for peer in {**saff, **daff}:
+        value = (saff.get(peer, 0.0) if static else 0.0) + (daff.get(peer, 0.0) if dynamic else 0.0)
+        places = pods_of(world, pod.namespace, peer)
+        for place in places:
+            if value > 0:
+                away = _away(world, node, place)
+                cmc += away * (value if per_pod else value / len(places))
+    return -cmc
+
+
+def _away(world: World, node: Node, place: str) -> float:
+    other = world.node(place)
+    assert other is not None
+    if _nothing_known(world):
+        return math.nan
+    away = latency(world, node, other)
+    return math.nan if away is None else away
+
+
+def _nothing_known(world: World) -> bool:
+    from reference.world import largest_latency
+
+    return largest_latency(world) is None
+
+
+def order(pods: list[Pod]) -> list[Pod]:
+    """Queue order by pairwise comparison: groups as a whole, then index, priority, arrival."""
+    groups: dict[object, list[Pod]] = {}
+    for pod in pods:
+        group = ("group", pod.namespace, pod.kind.app_group) if pod.kind.app_group else ("pod", pod.key)
+        groups.setdefault(group, []).append(pod)
+
+    def turn(members: list[Pod]) -> tuple[float, float, str]:
+        most = max(pod.spec.priority for pod in members)
+        oldest = min(pod.created for pod in members if pod.spec.priority == most)
+        first = members[0]
+        name = first.key if first.kind.app_group is None else f"{first.namespace}/{first.kind.app_group}/"
+        return (-most, oldest, name)
+
+    ordered: list[Pod] = []
+    for members in sorted(groups.values(), key=turn):
+        last = 1 + max((pod.kind.index or 0 for pod in members), default=0)
+        ordered += sorted(
+            members,
+            key=lambda pod: (
+                last if pod.kind.index is None else pod.kind.index,
+                -pod.spec.priority,
+                pod.created,
+                pod.key,
+            ),
+        )
+    return ordered
