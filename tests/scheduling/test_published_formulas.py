@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import communication, ecotone, nas, netmarks, sophos
-from reference.random_worlds import new_pod, worlds
-from reference.world import World
 
 from ecotone.model.objects import Node, Pod
 from ecotone.scheduling import cost
@@ -22,6 +19,9 @@ from ecotone.scheduling.plugins.netmarks import NetMarks
 from ecotone.scheduling.plugins.network_aware import NetworkAware
 from ecotone.scheduling.plugins.resource_aware import ResourceAware
 from ecotone.scheduling.plugins.response_time import ResponseTime
+from reference import communication, ecotone, nas, netmarks, sophos
+from reference.random_worlds import new_pod, worlds
+from reference.world import World
 
 Loop = Callable[[World, Pod, Node], float]
 
