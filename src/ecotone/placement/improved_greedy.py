@@ -8,7 +8,7 @@ orders are tried and the best answer by the lexicographic objective is kept; rej
 on what the others left.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -17,9 +17,9 @@ from ecotone.placement.instance import Component, Instance
 from ecotone.placement.pogonip import Greedy, Tie, place_application, queue_or_reject
 from ecotone.placement.solution import Placement, better
 
-Sequence = Literal["smallest", "largest", "given"]
+Order = Literal["smallest", "largest", "given"]
 
-PORTFOLIO: tuple[tuple[Sequence, bool], ...] = (
+PORTFOLIO: tuple[tuple[Order, bool], ...] = (
     ("smallest", True),
     ("smallest", False),
     ("largest", True),
@@ -39,7 +39,7 @@ def improved_greedy(instance: Instance, *, tie: Tie = "latency", seed: int = 0, 
 
 
 def one_order(
-    instance: Instance, *, sequence: Sequence, spread_queues: bool, tie: Tie = "latency", seed: int = 0
+    instance: Instance, *, sequence: Order, spread_queues: bool, tie: Tie = "latency", seed: int = 0
 ) -> Placement:
     greedy = Greedy(instance, tie=tie, seed=seed, spread_queues=spread_queues)
     applications = instance.applications
@@ -56,27 +56,30 @@ def one_order(
     return greedy.result()
 
 
-def replant(instance: Instance, placement: Placement) -> Placement:
-    """The same queues on the same nodes, their microservices placed anew; the best of a few orders and the given one."""
-    best = placement
-    for sequence in ("smallest", "largest"):
+def replant(instance: Instance, queues: Sequence[int | None]) -> Placement | None:
+    """Queues where somebody put them (None: not admitted), microservices placed anew: the best of a few orders.
+
+    None when no order finds room for all of them.
+    """
+    best: Placement | None = None
+    order = [a for a, host in enumerate(queues) if host is not None]
+    for smallest in (True, False):
         greedy = Greedy(instance, tie="latency")
-        order = [a for a, hosts in enumerate(placement.hosts) if hosts is not None]
         for a in order:
-            hosts = placement.hosts[a]
-            assert hosts is not None
-            greedy.put_queue(a, hosts[0])
-        lost = {a for a, i in _microservices(instance, order, sequence) if not greedy.place_microservice(a, i)}
-        if not lost:
-            rejected = [
-                each.name for each, hosts in zip(instance.applications, placement.hosts, strict=True) if hosts is None
-            ]
-            greedy.reasons.update({name: placement.reasons[name] for name in rejected})
-            best = better(instance, best, greedy.result())
+            greedy.put_queue(a, queues[a] or 0)
+        if all(
+            greedy.place_microservice(a, i)
+            for a, i in _microservices(instance, order, "smallest" if smallest else "largest")
+        ):
+            for a, host in enumerate(queues):
+                if host is None:
+                    greedy.reject(a)
+            found = greedy.result()
+            best = found if best is None else better(instance, best, found)
     return best
 
 
-def _microservices(instance: Instance, order: list[int], sequence: Sequence) -> list[tuple[int, int]]:
+def _microservices(instance: Instance, order: list[int], sequence: Order) -> list[tuple[int, int]]:
     pairs = [(a, i) for a in order for i in range(1, len(instance.applications[a].components))]
     if sequence == "given":
         return pairs

@@ -8,7 +8,7 @@ because this package has none.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, inf
 from typing import Literal
 
@@ -155,8 +155,13 @@ def lexicographic(
     time_limit: float | None = None,
     clock: Clock | None = None,
     gap: float = 0.0,
+    report: Callable[[Stage], None] | None = None,
+    polish: Callable[[Vector], Sequence[float] | None] | None = None,
 ) -> Outcome:
     """Minimises the objectives in order of importance.
+
+    `polish` derives a better solution from the solver's where it can and returns its values; what it derived is the
+    caller's to rebuild.
 
     `known` are the values of a solution at hand. A stage may use its share of the time that is left, so the time an easy
     one leaves over goes to the hard ones; without a clock every stage has the same share.
@@ -170,6 +175,8 @@ def lexicographic(
             model.limit(objective, have[k])
             if have[k] <= objective.lower + EPSILON:
                 stages.append(Stage(name=objective.name, value=have[k], bound=have[k], status="optimal"))
+                if report is not None:
+                    report(stages[-1])
                 continue
         x, stage = model.minimise(objective, time_limit=_share(time_limit, begin, clock, len(objectives) - k), gap=gap)
         if have is None and stage.value is None:
@@ -183,8 +190,14 @@ def lexicographic(
             assert x is not None
             incumbent = x
             have = [_value(each, x) for each in objectives]
+            better = None if polish is None else polish(x)
+            if better is not None and list(better) < have:
+                have = list(better)
+                stage = replace(stage, value=have[k], status="optimal" if have[k] <= stage.bound else stage.status)
             model.limit(objective, have[k])
         stages.append(stage)
+        if report is not None:
+            report(stage)
     return Outcome(x=incumbent, stages=tuple(stages))
 
 

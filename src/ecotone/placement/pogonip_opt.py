@@ -16,6 +16,7 @@ price, not the delay, picks the host. With a time limit the answer depends on th
 not.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -56,6 +57,7 @@ class _Budget:
     clock: Clock | None
     begin: float
     gap: float
+    report: Callable[[Stage], None] | None = None
 
     def left(self) -> float | None:
         if self.limit is None or self.clock is None:
@@ -64,10 +66,19 @@ class _Budget:
 
 
 def pogonip_opt(
-    instance: Instance, *, time_limit: float | None = 60.0, gap: float = 0.0, clock: Clock | None = None
+    instance: Instance,
+    *,
+    time_limit: float | None = 60.0,
+    gap: float = 0.0,
+    clock: Clock | None = None,
+    report: Callable[[Stage], None] | None = None,
 ) -> Exact:
-    """`clock` (seconds, any origin) lets one time limit cover all stages; without it each gets an equal share."""
-    budget = _Budget(limit=time_limit, clock=clock, begin=clock() if clock is not None else 0.0, gap=gap)
+    """`clock` (seconds, any origin) lets one time limit cover all stages; without it each gets an equal share.
+
+    `report` hears of every edge objective as soon as it is settled.
+    """
+    begin = clock() if clock is not None else 0.0
+    budget = _Budget(limit=time_limit, clock=clock, begin=begin, gap=gap, report=report)
     warm = better(instance, improved_greedy(instance), pogonip(instance))
     stages: tuple[Stage, ...] = ()
     answer: Placement | None = None
@@ -105,11 +116,22 @@ def _edge(
         time_limit=budget.left(),
         clock=budget.clock,
         gap=budget.gap,
+        report=budget.report,
+        polish=(lambda x: _polished(instance, model.deal(x))) if by_ball else None,
     )
     stages = outcome.stages
     if by_ball:
         stages = (*stages, Stage(name="delay", value=known.latency_total_ms, bound=0.0, status="time limit"))
     return stages, None if outcome.x is None else model.deal(outcome.x)
+
+
+def _polished(instance: Instance, dealt: Dealt) -> list[float] | None:
+    """What becomes of the model's queues when their microservices are placed by our greedy."""
+    anew = replant(instance, [None if row is None else row[0] for row in dealt.hosts])
+    if anew is None:
+        return None
+    result = figures(instance, anew)
+    return [result.apps_rejected, result.forwarded_to_cloud, result.edge_nodes_used]
 
 
 def _with_cloud(instance: Instance, dealt: Dealt, budget: _Budget) -> tuple[Placement, Stage] | None:
@@ -140,7 +162,8 @@ def _best_of(
     price: Stage | None = stages[4] if len(stages) > 4 else None
     candidates = [] if answer is None else [answer]
     if answer is not None and any(stage.status != "optimal" for stage in stages):
-        candidates.append(replant(instance, answer))
+        anew = replant(instance, [None if row is None else row[0] for row in answer.hosts])
+        candidates += [] if anew is None else [anew]
     for each in candidates:
         if not violations(instance, each) and better(instance, each, best) is each:
             best, source = each, "model"
