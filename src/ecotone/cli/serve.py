@@ -129,4 +129,7 @@ def extender(
 
 
 def register(app: typer.Typer) -> None:
+    from ecotone.cli import serve_resolver
+
+    serve_resolver.register(serve_app)
     app.add_typer(serve_app, name="serve")

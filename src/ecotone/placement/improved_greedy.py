@@ -63,14 +63,12 @@ def replant(instance: Instance, queues: Sequence[int | None]) -> Placement | Non
     """
     best: Placement | None = None
     order = [a for a, host in enumerate(queues) if host is not None]
-    for smallest in (True, False):
+    orders: tuple[Order, ...] = ("smallest", "largest")
+    for sequence in orders:
         greedy = Greedy(instance, tie="latency")
         for a in order:
             greedy.put_queue(a, queues[a] or 0)
-        if all(
-            greedy.place_microservice(a, i)
-            for a, i in _microservices(instance, order, "smallest" if smallest else "largest")
-        ):
+        if all(greedy.place_microservice(a, i) for a, i in _microservices(instance, order, sequence)):
             for a, host in enumerate(queues):
                 if host is None:
                     greedy.reject(a)

@@ -20,7 +20,7 @@ from ecotone.scheduling.objective import figures
 from ecotone.scheduling.policies import Policy, resolve
 from ecotone.scheduling.profile import Profile
 
-_POGONIP = ("pogonip", "pogonip-opt", "pogonip-greedy")
+_POGONIP = ("pogonip", "pogonip-opt", "pogonip-greedy", "pogonip-plugins")
 
 
 @dataclass(frozen=True, slots=True)

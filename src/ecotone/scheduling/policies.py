@@ -191,6 +191,11 @@ solver_policy(
     "ecotone.placement.policy:pogonip",
 )
 solver_policy(
+    "pogonip-greedy",
+    "our order of Pogonip's rules: all queues first, the smallest microservice first, the best of a few orders",
+    "ecotone.placement.policy:pogonip_greedy",
+)
+solver_policy(
     "pogonip-opt",
     "2021 ILP: applications placed, kept on the edge, nodes in use, latency; then cloud price",
     "ecotone.placement.policy:pogonip_opt",
