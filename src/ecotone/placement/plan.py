@@ -69,7 +69,7 @@ def played(snapshot: Snapshot, decisions: Sequence[Decision]) -> ClusterState:
 
 
 def _objective(snapshot: Snapshot, profile: Profile, decisions: Sequence[Decision]) -> dict[str, Any]:
-    if profile.solver is not None and profile.solver.name in _POGONIP:
+    if (profile.name if profile.solver is None else profile.solver.name) in _POGONIP:
         return pogonip.objective(snapshot, decisions)
     return {"before": figures(ClusterState.of(snapshot)), "after": figures(played(snapshot, decisions))}
 
