@@ -76,7 +76,7 @@ def _show(answer: Explanation, snapshot: Snapshot, *, wide: bool) -> None:
         print_text(f"... and {len(answer.nodes) - len(shown)} more nodes (-o wide shows all)")
     print_text("")
     if answer.node is None:
-        print_text(f"Fits nowhere: {answer.why}")
+        print_text(f"No node for it: {answer.why}")
     else:
         stays = " It is there already." if answer.node == answer.current else ""
         print_text(f"{answer.why}.{stays}")

@@ -331,12 +331,19 @@ def _uses_document(uses: Iterable[Use]) -> list[dict[str, Any]]:
 
 
 def _plugin_arguments(name: str) -> list[str] | None:
-    return arguments(registry.find_plugin(name))
+    return arguments(registry.find_plugin(name), by_place=True)
 
 
-def arguments(factory: Any) -> list[str] | None:
-    """The keyword arguments a plugin or solver understands; None if it takes any."""
-    parameters = inspect.signature(factory).parameters.values()
+def arguments(factory: Any, *, by_place: bool = False) -> list[str] | None:
+    """The keyword arguments a plugin or solver understands; None if it takes any, or nobody can tell.
+
+    A solver's arguments by place are the snapshot and the pods, not the profile's to set.
+    """
+    try:
+        parameters = inspect.signature(factory).parameters.values()
+    except ValueError:
+        return None
     if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters):
         return None
-    return [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    kinds = {inspect.Parameter.KEYWORD_ONLY, *([inspect.Parameter.POSITIONAL_OR_KEYWORD] if by_place else [])}
+    return [each.name for each in parameters if each.kind in kinds]

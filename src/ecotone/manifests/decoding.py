@@ -225,7 +225,7 @@ def _split(text: str) -> tuple[str, list[str | int]]:
     steps: list[str | int] = []
     for name, number in re.findall(r"\.([^.\[\]`]+)|\[(\d+|\.\.\.)\]", path.rstrip("`")):
         steps.append(name or (ANY if number == ANY else int(number)))
-    return message[:1].lower() + message[1:], steps
+    return message[:1].lower() + message[1:].replace(" | null`", "`"), steps
 
 
 def locate(node: Node, path: list[str | int]) -> tuple[Node, list[str | int]]:

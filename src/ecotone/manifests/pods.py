@@ -28,6 +28,7 @@ class Interner:
 
     specs: dict[PodSpec, PodSpec] = field(default_factory=dict)
     kinds: dict[PodKind, PodKind] = field(default_factory=dict)
+    least: int = 4096
     full_at: int = 4096
 
     @property
@@ -38,7 +39,7 @@ class Interner:
         """Lets go of all but these; asked again only when as many new ones have come, so a pod's share stays small."""
         self.kinds = {kind: kind for kind in kinds}
         self.specs = {kind.spec: kind.spec for kind in self.kinds}
-        self.full_at = max(4096, 2 * len(self.kinds))
+        self.full_at = max(self.least, 2 * len(self.kinds))
 
     def spec(self, given: PodSpec) -> PodSpec:
         return self.specs.setdefault(given, given)

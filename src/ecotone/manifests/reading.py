@@ -18,6 +18,7 @@ from ecotone.manifests.pods import namespace_of
 from ecotone.manifests.replay import restore
 from ecotone.manifests.store import Objects
 from ecotone.manifests.times import time_or_none
+from ecotone.manifests.workloads import owner_above
 from ecotone.manifests.yamlpos import Node, load_documents
 from ecotone.model.errors import InputError
 from ecotone.model.network import DEFAULT_MAX_AGE
@@ -67,6 +68,7 @@ def read_objects(
         seed=int(_first(seed, None if state is None else state.seed, 0)),
     )
     objects = [each for each in found if each.kind != "SnapshotState"]
+    _refuse_cycles(objects)
     if state is None:
         objects += missing_pods(objects, notes)
     _fill(store, objects)
@@ -152,6 +154,26 @@ def _without_doubles(found: list[Found], notes: list[str]) -> list[Found]:
             notes.append(f"{each.kind} {key[1]} appears twice and differs: the one of {each.file} counts")
         last[key] = each
     return list(last.values())
+
+
+def _refuse_cycles(found: Iterable[Found]) -> None:
+    """Nobody owns his owner; a file that says so would send every later question in a circle."""
+    by_name = {(each.kind, namespace_of(each.value.metadata), each.value.metadata.name): each for each in found}
+    cleared: set[tuple[str, str, str]] = set()
+    for start, each in by_name.items():
+        path: list[tuple[str, str, str]] = []
+        here = start
+        while here in by_name and here not in cleared:
+            if here in path:
+                circle = " -> ".join(f"{kind}/{name}" for kind, _, name in (*path[path.index(here) :], here))
+                message = f"{each.kind} {start[1]}/{start[2]}: owners form a cycle: {circle}"
+                raise InputError(message, file=each.file, line=each.line, hint="an object cannot own its owner")
+            path.append(here)
+            above = owner_above(by_name[here].value.metadata)
+            if above is None:
+                break
+            here = (above[0], start[1], above[1])
+        cleared.update(path)
 
 
 def newest_time(found: Iterable[Found]) -> float:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ecotone.manifests import wire
+from ecotone.manifests.yamlpos import did_you_mean
 from ecotone.model import selectors as model
-from ecotone.model.errors import InputError, did_you_mean
+from ecotone.model.errors import InputError
 
 _LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 _NODE_OPERATORS = (*_LABEL_OPERATORS, "Gt", "Lt")
@@ -22,7 +23,7 @@ def requirement(given: wire.SelectorRequirement, *, on_nodes: bool = False) -> m
     if given.operator not in operators:
         raise InputError(
             f"selector on {given.key!r} has the unknown operator {given.operator!r}",
-            hint=did_you_mean(given.operator, operators) or "known: " + " ".join(operators),
+            hint=did_you_mean(given.operator, operators),
         )
     return model.Requirement(given.key, given.operator, tuple(given.values))
 
@@ -100,7 +101,7 @@ def spread_constraint(given: wire.TopologySpreadConstraint, *, labels: Mapping[s
     if given.when_unsatisfiable not in _SPREAD_ACTIONS:
         raise InputError(
             f"topology spread constraint has the unknown whenUnsatisfiable {given.when_unsatisfiable!r}",
-            hint=did_you_mean(given.when_unsatisfiable, _SPREAD_ACTIONS) or "known: " + " ".join(_SPREAD_ACTIONS),
+            hint=did_you_mean(given.when_unsatisfiable, _SPREAD_ACTIONS),
         )
     return model.SpreadConstraint(
         max_skew=given.max_skew,

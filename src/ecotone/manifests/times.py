@@ -6,13 +6,15 @@ dumped snapshot replays with exactly the times it was taken with.
 
 from __future__ import annotations
 
+import math
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 from ecotone.model.errors import InputError
 
 _SHAPE = re.compile(
-    r"(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,18}))?([Zz]|[+-]\d{2}:\d{2})", flags=re.ASCII
+    r"(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,330}))?([Zz]|[+-]\d{2}:\d{2})", flags=re.ASCII
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -42,17 +44,12 @@ def time_or_none(text: str | None) -> float | None:
 
 
 def show_time(seconds: float) -> str:
-    """The shortest RFC 3339 text that reads back to the same float."""
-    whole = int(seconds // 1)
+    """RFC 3339 text that reads back to the same float (before 1970, to the nanosecond)."""
+    exact = Decimal(repr(seconds)) if seconds >= 0 else Decimal(repr(round(seconds, 9)))
+    whole = math.floor(exact)
     text = (_EPOCH + timedelta(seconds=whole)).strftime("%Y-%m-%dT%H:%M:%S")
-    if seconds == whole:
-        return f"{text}Z"
-    digits = f"{seconds:.12f}" if whole >= 0 else f"{seconds - whole:.12f}"
-    for length in range(1, 13):
-        short = f"{text}.{digits.split('.')[1][:length]}Z"
-        if parse_time(short) == seconds:
-            return short
-    return f"{text}.{digits.split('.')[1]}Z"
+    fraction = format(exact % 1 if seconds >= 0 else exact - whole, "f").partition(".")[2].rstrip("0")
+    return f"{text}.{fraction}Z" if fraction else f"{text}Z"
 
 
 def _not_a_time(text: str) -> InputError:

@@ -79,7 +79,7 @@ def explain(snapshot: Snapshot, policy: Policy, key: str) -> Explanation:
     if isinstance(decision, Preempt):
         why = f"fits only on {decision.node} after preempting {', '.join(decision.victims)}: {decision.why}"
     elif chosen is not None and profile.solver is None:
-        why = sentence(ranked)
+        why = sentence(ranked, drawn=profile.tie_draw)
     return Explanation(key, profile.name, chosen, pod.node, why, ranked)
 
 
@@ -99,6 +99,7 @@ def _rank(view: NodeView, chosen: str | None) -> tuple[Any, ...]:
 def _nodes(state: ClusterState, pod: Pod, profile: Profile) -> list[NodeView]:
     solver = profile.solver is not None
     framework = framework_of(POLICIES["kube-default"] if solver else profile)
+    framework.recall(dict(state.memory))
     gate = framework.refusal_at_the_gate(state, pod)
     if gate is not None:
         return [NodeView(name, False, (gate[1],)) for name in state.nodes.names]
@@ -158,8 +159,8 @@ def _term(evaluation: Evaluation, term: Term, *, row: int, place: int) -> TermVi
     )
 
 
-def sentence(ranked: tuple[NodeView, ...]) -> str:
-    """Why the first of the ranked nodes won, against the runner-up."""
+def sentence(ranked: tuple[NodeView, ...], *, drawn: bool = False) -> str:
+    """Why the first of the ranked nodes won, against the runner-up; `drawn`: the policy draws among equals."""
     fitting = [each for each in ranked if each.feasible]
     winner = fitting[0]
     if len(fitting) == 1:
@@ -170,7 +171,7 @@ def sentence(ranked: tuple[NodeView, ...]) -> str:
     if winner.total < second.total * (1 - TIE):
         return f"{winner.name} is held for this pod, though {second.name} has the higher total"
     if winner.total - second.total <= TIE * abs(winner.total):
-        return _tie(winner, [each for each in fitting[1:] if _ties(winner, each)], len(fitting))
+        return _tie(winner, [each for each in fitting[1:] if _ties(winner, each)], len(fitting), drawn=drawn)
     gains = {name: view.share - second.scores[name].share for name, view in winner.scores.items()}
     best = max(gains, key=lambda name: gains[name])
     told = f"{winner.name} beats {second.name} by {winner.total - second.total:.4g}: {best} gives it {gains[best]:.4g} more"
@@ -191,16 +192,14 @@ def _ties(one: NodeView, other: NodeView) -> bool:
     return other.total is not None and one.total is not None and one.total - other.total <= TIE * abs(one.total)
 
 
-def _tie(winner: NodeView, tied: list[NodeView], fitting: int) -> str:
+def _tie(winner: NodeView, tied: list[NodeView], fitting: int, *, drawn: bool) -> str:
     names = ", ".join(each.name for each in tied[:3]) + (f" and {len(tied) - 3} more" if len(tied) > 3 else "")
     start = f"{winner.name} ties with {names} of {fitting} nodes that fit; "
     if winner.tiebreak is not None:
         rivals = [each.tiebreak for each in tied if each.tiebreak is not None]
         if rivals and winner.tiebreak > max(rivals) + TIE * abs(winner.tiebreak):
             return f"{start}the default plugins break the tie ({winner.tiebreak:.4g} against {max(rivals):.4g})"
-    if all(winner.name.encode() < each.name.encode() for each in tied):
-        return f"{start}the first by name is taken"
-    return f"{start}the draw of this seed took it"
+    return f"{start}{'the draw of this seed took it' if drawn else 'the first by name is taken'}"
 
 
 def document(explanation: Explanation) -> dict[str, Any]:
