@@ -55,11 +55,12 @@ def ms(value: float | None, *, unit: bool = True) -> str:
     return three_digits(value) + (f"{_GAP}ms" if unit else "")
 
 
-def percent(share: float | None, *, signed: bool = False) -> str:
+def percent(share: float | None, *, signed: bool = False, exact: bool = False) -> str:
+    """Whole from ten on, unless `exact`: the ends of a narrow interval differ behind the point."""
     if share is None:
         return NOTHING
     points = 100.0 * share
-    text = f"{abs(points):.0f}" if abs(points) >= 10.0 else f"{abs(points):.1f}".removesuffix(".0")
+    text = f"{abs(points):.0f}" if abs(points) >= 10.0 and not exact else f"{abs(points):.1f}".removesuffix(".0")
     sign = "" if text == "0" else (_MINUS if points < 0.0 else "+" if signed else "")
     return f"{sign}{text}{_GAP}%"
 

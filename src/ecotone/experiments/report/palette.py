@@ -16,13 +16,13 @@ POLICY_SLOTS = len(POLICY_LIGHT)
 _DASHES = ("", "", "", "", "6 3", "6 3", "2 3", "2 3")
 
 TIERS = ("cloud", "fog", "edge", "other")
-_NODES_LIGHT = {
+NODES_LIGHT = {
     "cloud": ("#1d5fa8", "#5b9bdc", "#0f3b6e", "#9cc6ee"),
     "fog": ("#0f8a72", "#5fc4ac", "#07584a", "#a5e0d2"),
     "edge": ("#e8820c", "#f9bd6b", "#a95405", "#fbdcae"),
     "other": ("#6e6a86", "#a9a5c0", "#3f3b57", "#cfcce0"),
 }
-_NODES_DARK = {
+NODES_DARK = {
     "cloud": ("#4f97e6", "#2b5f9e", "#9cc9f7", "#1d4372"),
     "fog": ("#35b597", "#1b7562", "#8fe0cb", "#125145"),
     "edge": ("#f39a35", "#b0640e", "#fbcb8c", "#7d4708"),
@@ -65,7 +65,7 @@ def node_classes(nodes: Sequence[Tiered], *, also: Sequence[str] = ()) -> Mappin
 
 def style() -> str:
     """The part of the style sheet that says which class has which colour."""
-    light, dark = _variables(POLICY_LIGHT, _NODES_LIGHT), _variables(POLICY_DARK, _NODES_DARK)
+    light, dark = _variables(POLICY_LIGHT, NODES_LIGHT), _variables(POLICY_DARK, NODES_DARK)
     rules = [
         f":root{{{light}}}",
         f"@media (prefers-color-scheme: dark){{:root:not([data-theme=light]){{{dark}}}}}",

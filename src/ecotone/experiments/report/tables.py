@@ -25,6 +25,8 @@ def table(
     return element("div", whole, note, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
-def beside(header: Sequence[object], rows: Iterable[Sequence[object]], *, caption: str) -> Markup:
+def beside(
+    header: Sequence[object], rows: Iterable[Sequence[object]], *, caption: str, name: str = "As a table"
+) -> Markup:
     """A chart's table, folded away until wanted."""
-    return element("details", element("summary", "As a table"), table(header, rows, caption=caption))
+    return element("details", element("summary", name), table(header, rows, caption=caption))

@@ -21,7 +21,6 @@ class Row:
     name: str
     marks: Sequence[object]
     detail: str = ""  # said when pointing at the name
-    class_: str = ""
 
 
 def rows(
@@ -33,7 +32,7 @@ def rows(
     for number, row in enumerate(drawn):
         name = element(
             "text", shortened(row.name, letters), element("title", row.detail or row.name), x=-10, y=row_height / 2 + 4,
-            class_=f"name end {row.class_}".rstrip(),
+            class_="name end",
         )  # fmt: skip
         marks.append(element("g", name, row.marks, transform=f"translate(0 {number * row_height})"))
     return chart(marks, height=height, label=label, left=left, right=right, top=4)

@@ -37,7 +37,7 @@ def breakdown(policies: Sequence[Policy]) -> Markup | None:
         scale = Scale(0.0, scale.high)  # parts of a sum need a linear axis
     axis = [(tick, three_digits(tick)) for tick in scale.ticks(4)]
     axis[-1] = (axis[-1][0], ms(axis[-1][0]))
-    drawn = [Row(policy.name, _stack(found[policy.name], kinds, scale), class_=f"f{policy.slot}") for policy in shown]
+    drawn = [Row(policy.name, _stack(found[policy.name], kinds, scale)) for policy in shown]
     picture = rows(
         drawn, scale=scale, axis=axis, row_height=38, label="Parts of the mean response time per policy", right=28
     )

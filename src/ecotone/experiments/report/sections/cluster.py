@@ -179,8 +179,8 @@ def _tables(scenario: Scenario) -> Markup:
     links.append(["any other pair", *_qualities(scenario.network.default)])
     return element(
         "div",
-        beside(["node", "tier", "CPU", "memory", "price per hour"], nodes, caption="Nodes"),
-        beside(["link", "round trip", "jitter", "bandwidth", "loss"], links, caption="Links"),
+        beside(["node", "tier", "CPU", "memory", "price per hour"], nodes, caption="Nodes", name="Nodes as a table"),
+        beside(["link", "round trip", "jitter", "bandwidth", "loss"], links, caption="Links", name="Links as a table"),
     )
 
 

@@ -30,7 +30,7 @@ def _chart(policies: Sequence[Policy]) -> Markup | None:
     scale = from_zero(figures)
     axis = [(tick, three_digits(tick)) for tick in scale.ticks()]
     axis[-1] = (axis[-1][0], ms(axis[-1][0]))
-    drawn = [Row(each.name, _marks(each, scale), class_=f"f{each.slot}") for each in shown]
+    drawn = [Row(each.name, _marks(each, scale)) for each in shown]
     label = "95th percentile of the response time: " + ", ".join(f"{each.name} {ms(each.p95)}" for each in shown)
     return rows(drawn, scale=scale, axis=axis, row_height=30, label=label, right=28)
 
@@ -64,7 +64,7 @@ def _table(policies: Sequence[Policy]) -> Markup:
         against = "baseline" if place == 0 else percent(each.gain, signed=True)
         body.append([
             name, ms(each.p50), element("b", ms(each.p95)), *([_between(each.p95_interval, ms)] if several else []),
-            ms(each.p99), against, *([_between(each.gain_interval if place else None, percent)] if several else []),
+            ms(each.p99), against, *([_between(each.gain_interval if place else None, _exact)] if several else []),
             small_share(each.failed_share), *([ms(each.with_failures)] if failures_matter else []),
             count(each.evictions), count(each.requests),
         ])  # fmt: skip
@@ -78,6 +78,10 @@ def _table(policies: Sequence[Policy]) -> Markup:
 
 def _between(interval: tuple[float, float] | None, written: Callable[[float], str]) -> str:
     return "–" if interval is None else f"{written(interval[0])} … {written(interval[1])}"
+
+
+def _exact(share: float) -> str:
+    return percent(share, exact=True)
 
 
 def _dot(policy: Policy) -> Markup:
