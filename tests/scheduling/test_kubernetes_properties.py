@@ -16,7 +16,7 @@ from random_clusters import clusters
 from reference import kubernetes as reference
 
 PROFILE = POLICIES["kube-default"]
-checked = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+checked = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def pod_of(snapshot: Snapshot, key: str):
