@@ -2,7 +2,7 @@ import pytest
 
 from asking import cycle_for, passing, reasons
 from builders import cluster, node, pod
-from ecotone.model.objects import Claim
+from ecotone.model.objects import Claim, Volume
 from ecotone.scheduling.decide import decide
 from ecotone.scheduling.plugin import Event
 from ecotone.scheduling.plugins.volume_restrictions import CLAIM_TAKEN, DISK_TAKEN, VolumeRestrictions, clash
@@ -76,8 +76,6 @@ def test_a_claim_that_is_not_there_is_the_pods_problem():
 
 def test_of_two_replicas_only_one_gets_the_claim_batched_or_not():
     volume_ready = {"default/data": Claim("default", "data", access_modes=frozenset({"ReadWriteOncePod"}), volume="v")}
-    from ecotone.model.objects import Volume
-
     state = cluster(
         [node("a"), node("b")],
         [claiming("data", name="web-0"), claiming("data", name="web-1")],
