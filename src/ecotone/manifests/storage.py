@@ -5,11 +5,12 @@ from __future__ import annotations
 from ecotone.manifests import wire
 from ecotone.manifests.pods import namespace_of
 from ecotone.manifests.requests import amount
-from ecotone.manifests.selectors import node_selector
+from ecotone.manifests.selectors import label_selector, node_selector
 from ecotone.model.objects import Claim, StorageClass, Volume
 from ecotone.model.selectors import NodeAffinity, NodeTerm, Requirement
 
 LEGACY_CLASS = "volume.beta.kubernetes.io/storage-class"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
 
 def to_claim(given: wire.PersistentVolumeClaim) -> Claim:
@@ -21,6 +22,10 @@ def to_claim(given: wire.PersistentVolumeClaim) -> Claim:
         storage_class=meta.annotations.get(LEGACY_CLASS, spec.storage_class_name),
         access_modes=frozenset(spec.access_modes),
         deleting=meta.deletion_timestamp is not None,
+        request=amount("storage", spec.resources.requests.get("storage", 0)),
+        mode=spec.volume_mode,
+        selector=None if spec.selector is None else label_selector(spec.selector),
+        selected_node=meta.annotations.get(SELECTED_NODE) or None,
     )
 
 
@@ -37,6 +42,8 @@ def to_volume(given: wire.PersistentVolume) -> Volume:
         driver=None if spec.csi is None else spec.csi.driver or None,
         capacity=amount("storage", spec.capacity.get("storage", 0)),
         access_modes=frozenset(spec.access_modes),
+        mode=spec.volume_mode,
+        available=given.status.phase == "Available" and given.metadata.deletion_timestamp is None,
     )
 
 

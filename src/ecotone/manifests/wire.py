@@ -394,6 +394,9 @@ class ClaimSpec(Wire):
     volume_name: str = ""
     storage_class_name: str | None = None
     access_modes: list[str] = []
+    resources: ResourceRequirements = msgspec.field(default_factory=ResourceRequirements)
+    volume_mode: str = "Filesystem"
+    selector: LabelSelector | None = None
 
 
 class PersistentVolumeClaim(Wire):
@@ -421,11 +424,17 @@ class PersistentVolumeSpec(Wire):
     storage_class_name: str = ""
     node_affinity: VolumeNodeAffinity | None = None
     csi: CsiSource | None = None
+    volume_mode: str = "Filesystem"
+
+
+class PersistentVolumeStatus(Wire):
+    phase: str = "Available"
 
 
 class PersistentVolume(Wire):
     metadata: Metadata
     spec: PersistentVolumeSpec = msgspec.field(default_factory=PersistentVolumeSpec)
+    status: PersistentVolumeStatus = msgspec.field(default_factory=PersistentVolumeStatus)
 
 
 class TopologyExpression(Wire):

@@ -17,6 +17,7 @@ from ecotone.manifests import keys, wire
 from ecotone.manifests import writing_selectors as selectors
 from ecotone.manifests.pods import need_name
 from ecotone.manifests.replay import key_text
+from ecotone.manifests.storage import SELECTED_NODE
 from ecotone.manifests.store import WORKLOADS
 from ecotone.manifests.times import show_time
 from ecotone.manifests.writing_pods import pod_object, quantities
@@ -249,7 +250,9 @@ def _volume(given: Volume) -> wire.PersistentVolume:
             storage_class_name=given.storage_class or "",
             node_affinity=None if required is None else wire.VolumeNodeAffinity(required=required),
             csi=None if given.driver is None else wire.CsiSource(driver=given.driver),
+            volume_mode=given.mode,
         ),
+        status=wire.PersistentVolumeStatus(phase="Available" if given.available else "Bound"),
     )
 
 
@@ -259,11 +262,15 @@ def _claim(given: Claim) -> wire.PersistentVolumeClaim:
             name=given.name,
             namespace=given.namespace,
             deletion_timestamp=show_time(0.0) if given.deleting else None,
+            annotations={} if given.selected_node is None else {SELECTED_NODE: given.selected_node},
         ),
         spec=wire.ClaimSpec(
             volume_name=given.volume or "",
             storage_class_name=given.storage_class,
             access_modes=sorted(given.access_modes),
+            resources=wire.ResourceRequirements(requests={"storage": str(given.request)} if given.request else {}),
+            volume_mode=given.mode,
+            selector=None if given.selector is None else selectors.label_selector(given.selector),
         ),
     )
 
