@@ -140,16 +140,19 @@ def _anchors(
 def cpu_ms(world: World, pod: Pod, node: Node, *, service_ms: float = 10.0) -> float:
     capacity = max(1.0, node.allocatable["cpu"])
     cores = capacity / 1000
-    used = _used(world, node) * capacity
-    use = max(1.0, usage_of(world, pod)[0])
+    before = _used(world, node)
+    after = before + max(1.0, usage_of(world, pod)[0]) / capacity
+    power = math.sqrt(2 * (cores + 1)) - 1
 
     def wait(share: float) -> float:
-        steady = min(share, 0.95)
-        base = steady ** (math.sqrt(2 * (cores + 1)) - 1) / (cores * (1 - steady))
-        return base * (1 + max(0.0, share - 0.95) / (1 - 0.95))
+        return share**power / (cores * (1 - share))
 
-    before, after = wait(used / capacity), wait((used + use) / capacity)
-    return service_ms * (after + used / use * (after - before))
+    def growth(share: float) -> float:
+        return wait(share) * power / share + wait(share) / (1 - share)
+
+    if after <= 0.95:
+        return service_ms * (wait(after) + before * growth(after))
+    return service_ms * (wait(0.95) + (after - 0.95) * growth(0.95) + before * growth(0.95))
 
 
 def _used(world: World, node: Node) -> float:

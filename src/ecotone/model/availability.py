@@ -25,7 +25,11 @@ def available(state: ClusterState, rows: Rows) -> Floats:
     known = measured_now(state, rows)
     if not known.any():
         return by_requests.astype(np.float64)
-    measured = (nodes.measured if whole else nodes.measured[rows]) - recent_use(state, rows)
+    measured = nodes.measured if whole else nodes.measured[rows]
+    if usage.recent:
+        measured = measured - recent_use(state, rows)
+    if known.all():
+        return measured
     found: Floats = np.where(known, measured, by_requests)
     return found
 
@@ -51,7 +55,6 @@ def recent_use(state: ClusterState, rows: Rows) -> Floats:
         return found
     total = np.zeros((len(state.nodes), 2))
     for kind, counts in state.usage.recent.items():
-        places = np.fromiter(counts.keys(), dtype=np.intp, count=len(counts))
-        amounts = np.fromiter(counts.values(), dtype=np.float64, count=len(counts))
+        places, amounts = counts.vectors
         total[places] += np.multiply.outer(amounts, state.pod_usage(kind))
     return total if rows is state.nodes.all_rows else total[rows]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -134,7 +135,7 @@ class Network:
             total += weight * self.toward(target)
         return total
 
-    @property
+    @cached_property
     def _pure_domains(self) -> bool:
         return len(self._domains) == 1 and not self._measured and self._places is None and self._domains[0].complete
 
@@ -154,15 +155,11 @@ class Network:
             total[targets] -= domains.rtt[codes, codes] * weights
         return total
 
-    def unknown_share(self, targets: Rows) -> Floats:
-        """For every node: the share of these targets whose latency is a stand-in."""
+    def unknown_share(self, targets: Rows, row: int) -> float:
+        """The share of these targets whose latency from that node is a stand-in."""
         if self._pure_domains or not len(targets):
-            return np.zeros(self._size)
-        missing = np.zeros(self._size)
-        for target in targets.tolist():
-            missing += self.unknown_toward(target)
-        share: Floats = missing / len(targets)
-        return share
+            return 0.0
+        return sum(bool(self.unknown_toward(target)[row]) for target in targets.tolist()) / len(targets)
 
 
 def _places(nodes: NodeTable) -> Floats | None:

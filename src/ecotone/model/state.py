@@ -29,13 +29,15 @@ from ecotone.model.snapshot import Snapshot
 from ecotone.model.usage import Usage
 from ecotone.model.workloads import WorkloadIndex
 
+_NO_NODES = NodeTable(())
+
 
 class ClusterState:
     def __init__(self, *, now: float = 0.0, max_age: float = DEFAULT_MAX_AGE, seed: int = 0) -> None:
         self.now = now
         self.max_age = max_age
         self.seed = seed
-        self.nodes = NodeTable(())
+        self.nodes = _NO_NODES
         self.usage = Usage(self.nodes)
         self.pending: dict[str, Pod] = {}
         self.homeless: dict[str, Pod] = {}

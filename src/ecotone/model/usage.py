@@ -7,7 +7,7 @@ the counts of a kind are shared until one side writes to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -16,7 +16,37 @@ from ecotone.model.kinds import KindIndex
 from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import HostPort, Pod, PodKind
 
-Counts = dict[int, int]
+
+class Counts(dict[int, int]):
+    """Row -> how many, never 0. Shared by all copies of a `Usage` until one writes, and so is its form as arrays."""
+
+    __slots__ = ("_vectors",)
+    _vectors: tuple[Rows, Ints] | None
+
+    def __init__(self, counts: Mapping[int, int] | None = None) -> None:
+        super().__init__(counts or {})
+        self._vectors = None
+
+    def bump(self, row: int, by: int) -> None:
+        self._vectors = None
+        left = self.get(row, 0) + by
+        if left:
+            self[row] = left
+        else:
+            self.pop(row, None)
+
+    @property
+    def vectors(self) -> tuple[Rows, Ints]:
+        """The rows in ascending order, and the count of each."""
+        if self._vectors is None:
+            rows = np.fromiter(self.keys(), dtype=np.intp, count=len(self))
+            amounts = np.fromiter(self.values(), dtype=np.int64, count=len(self))
+            order = np.argsort(rows)
+            self._vectors = (rows[order], amounts[order])
+        return self._vectors
+
+
+_NOWHERE = Counts()
 
 
 class Usage:
@@ -32,8 +62,6 @@ class Usage:
         self.ports: dict[int, tuple[HostPort, ...]] = {}
         self.placed: dict[PodKind, Counts] = {}
         self._own: set[PodKind] = set()
-        self._vectors: dict[PodKind, tuple[Rows, Ints]] = {}
-        self._all_vectors: dict[PodKind, tuple[Rows, Ints]] = {}
         self.peers: dict[PodKind, Counts] = {}
         self.kinds = KindIndex()
 
@@ -43,7 +71,7 @@ class Usage:
         twin.requested = self.requested.copy()
         twin.nonzero = self.nonzero.copy()
         twin.pod_count = self.pod_count.copy()
-        twin.recent = {kind: counts.copy() for kind, counts in self.recent.items()}
+        twin.recent = {kind: Counts(counts) for kind, counts in self.recent.items()}
         twin.recent_keys = self.recent_keys.copy()
         twin.given = self.given.copy()
         twin.pods_on = self.pods_on.copy()
@@ -51,8 +79,6 @@ class Usage:
         twin.placed = self.placed.copy()
         twin.peers = self.peers.copy()
         twin._own = set()
-        twin._vectors = self._vectors.copy()
-        twin._all_vectors = self._all_vectors.copy()
         twin.kinds = self.kinds
         self._own = set()
         return twin
@@ -101,8 +127,8 @@ class Usage:
         return True
 
     def _count_recent(self, kind: PodKind, row: int, by: int) -> None:
-        counts = self.recent.setdefault(kind, {})
-        _bump(counts, row, by)
+        counts = self.recent.setdefault(kind, Counts())
+        counts.bump(row, by)
         if not counts:
             del self.recent[kind]
 
@@ -119,32 +145,24 @@ class Usage:
     def _count(self, pod: Pod, row: int, sign: int) -> None:
         kind = pod.kind
         if kind not in self._own:
-            self.placed[kind] = dict(self.placed.get(kind, {}))
-            self.peers[kind] = dict(self.peers.get(kind, {}))
+            self.placed[kind] = Counts(self.placed.get(kind))
+            self.peers[kind] = Counts(self.peers.get(kind))
             self._own.add(kind)
             self.kinds.learn(kind)
-        _bump(self.placed[kind], row, sign)
-        self._all_vectors.pop(kind, None)
+        self.placed[kind].bump(row, sign)
         if pod.is_peer:
-            _bump(self.peers[kind], row, sign)
-            self._vectors.pop(kind, None)
+            self.peers[kind].bump(row, sign)
         if not self.placed[kind]:
             del self.placed[kind], self.peers[kind]
             self._own.discard(kind)
 
     def where(self, kind: PodKind) -> tuple[Rows, Ints]:
         """Rows that host communicating pods of the kind, and how many each."""
-        vectors = self._vectors.get(kind)
-        if vectors is None:
-            vectors = self._vectors[kind] = _as_vectors(self.peers.get(kind, {}))
-        return vectors
+        return self.peers.get(kind, _NOWHERE).vectors
 
     def everywhere(self, kind: PodKind) -> tuple[Rows, Ints]:
         """Rows that hold pods of the kind, those on their way out included, and how many each."""
-        vectors = self._all_vectors.get(kind)
-        if vectors is None:
-            vectors = self._all_vectors[kind] = _as_vectors(self.placed.get(kind, {}))
-        return vectors
+        return self.placed.get(kind, _NOWHERE).vectors
 
     def resized(self, before: NodeTable, after: NodeTable) -> Usage:
         """The same pods over another node table (nodes added, removed or with other resources)."""
@@ -187,26 +205,11 @@ class Usage:
             array.flags.writeable = False
 
 
-def _bump(counts: Counts, row: int, by: int) -> None:
-    left = counts.get(row, 0) + by
-    if left:
-        counts[row] = left
-    else:
-        counts.pop(row, None)
-
-
-def _as_vectors(counts: Counts) -> tuple[Rows, Ints]:
-    rows = np.fromiter(counts.keys(), dtype=np.intp, count=len(counts))
-    amounts = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
-    order = np.argsort(rows)
-    return rows[order], amounts[order]
-
-
 def _remapped(counts: dict[PodKind, Counts], moved: dict[int, int]) -> dict[PodKind, Counts]:
     """Counts over the new rows; kinds that run nowhere any more are forgotten."""
     remapped = {}
     for kind, rows in counts.items():
-        kept = {moved[row]: amount for row, amount in rows.items() if row in moved}
+        kept = Counts({moved[row]: amount for row, amount in rows.items() if row in moved})
         if kept:
             remapped[kind] = kept
     return remapped

@@ -6,6 +6,8 @@ asking every workload of the cluster: this index is kept up to date as workloads
 
 from __future__ import annotations
 
+from typing import Any
+
 from ecotone.model.objects import USERS, Workload, WorkloadKey
 
 Name = tuple[str, str]
@@ -27,18 +29,23 @@ def mentioned(workload: Workload) -> set[Name]:
 
 
 class WorkloadIndex:
+    """`kept` is for what others derive from the workloads: shared by copies, forgotten when any workload changes."""
+
     def __init__(self) -> None:
         self.named: dict[Name, Keys] = {}
         self.mentioned_by: dict[Name, Keys] = {}
+        self.kept: dict[Name, Any] = {}
 
     def copy(self) -> WorkloadIndex:
         twin = WorkloadIndex()
         twin.named = self.named.copy()
         twin.mentioned_by = self.mentioned_by.copy()
+        twin.kept = self.kept
         return twin
 
     def change(self, old: Workload | None, new: Workload | None) -> None:
         """One workload came (no old), went (no new) or lists other peers now."""
+        self.kept = {}
         if old is None and new is not None:
             _add(self.named, _name(new.key), new.key)
         elif old is not None and new is None:

@@ -15,6 +15,7 @@ Traffic that doubles everywhere changes nothing: weights are per request.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -44,7 +45,29 @@ class Channel:
 
 
 def channels(state: ClusterState, own: Name) -> list[Channel]:
-    """The weighted channels of a workload, by the name of the other end; those of weight 0 are left out."""
+    """The weighted channels of a workload, by the name of the other end; those of weight 0 are left out.
+
+    Kept with the graph until a workload changes or the first of their measurements grows old.
+    """
+    kept: tuple[float, float, list[Channel]] | None = state.graph.kept.get(own)
+    if kept is None or not kept[0] <= state.now <= kept[1]:
+        found = _channels(state, own)
+        heavy = [channel for channel in found if channel.weight > 0]
+        kept = state.graph.kept[own] = (state.now, _fresh_until(state, own, found), heavy)
+    return kept[2]
+
+
+def _fresh_until(state: ClusterState, own: Name, found: Sequence[Channel]) -> float:
+    ends = [
+        at + state.max_age
+        for name in (own, *(channel.peer for channel in found))
+        for key in state.graph.named.get(name, ())
+        if (at := state.workloads[key].measured_at) is not None and at + state.max_age >= state.now
+    ]
+    return min(ends, default=math.inf)
+
+
+def _channels(state: ClusterState, own: Name) -> list[Channel]:
     found: dict[Name, Channel] = {}
     ours = [state.workloads[key] for key in state.graph.named.get(own, ())]
     for workload in ours:
@@ -55,9 +78,8 @@ def channels(state: ClusterState, own: Name) -> list[Channel]:
     for channel in found.values():
         _measure(state, ours, own, channel)
         _direct(state, own, channel)
-    weighed = [each for each in found.values() if not each.users or each.traffic]
-    _weigh(weighed)
-    return [channel for channel in weighed if channel.weight > 0]
+    _weigh([each for each in found.values() if not each.users or each.traffic])
+    return list(found.values())
 
 
 def _own_side(workload: Workload, found: dict[Name, Channel]) -> None:

@@ -6,11 +6,11 @@ What a request through this workload would additionally wait if the pod were on 
 
 * network: round trips over the pod's channels (`channels`, `lookahead`) times their latency. Unknown latencies take the
   largest known one.
-* cpu: queueing at the utilisation that the placement implies. A request needs `service_ms` of CPU; with c cores at
-  utilisation u it waits Sakasegawa's approximation of the M/M/c queue, service_ms u^(sqrt(2(c+1))-1) / (c (1-u)), made
-  linear beyond 95 % so that an overloaded node is bad but not infinitely so. To the pod's own wait comes what it adds to
-  the wait of those already there, in proportion to the work they do. A node that was not measured, while others were,
-  counts as used as the most used one known.
+* cpu: queueing at the utilisation u that the placement implies. A request needs `service_ms` of CPU; on c cores it waits
+  Sakasegawa's approximation of the M/M/c queue, w(u) = u^(sqrt(2(c+1))-1) / (c (1-u)) times that, continued by its tangent
+  beyond 95 % so that an overloaded node is bad but not infinitely so. To the pod's own wait comes what it adds to the wait
+  of those already there, in proportion to the work they do: (used before) w'(u). A node that was not measured, while
+  others were, counts as used as the most used one known.
 * price: `price_ms` per unit of price-per-hour for the share of the node that the pod takes; enough to break ties.
 
 Differences are in absolute milliseconds, so 0.1 ms never counts like 100 ms.
@@ -64,12 +64,10 @@ def network_ms(state: ClusterState, kind: PodKind) -> Floats:
 def cpu_ms(state: ClusterState, kind: PodKind, rows: Rows, *, model: Model = DEFAULT) -> Floats:
     capacity = np.maximum(_pick(state, state.nodes.allocatable[:, CPU], rows), LEAST_USE)
     before = used_share(state, rows)
-    use = max(state.pod_usage(kind)[0], LEAST_USE)
-    cores = capacity / 1000
-    after = before + use / capacity
-    wait, wait_before = waiting(after, cores), waiting(before, cores)
-    others: Floats = before * capacity / use * (wait - wait_before)
-    return model.service_ms * (wait + others)
+    after = before + max(state.pod_usage(kind)[0], LEAST_USE) / capacity
+    wait, slope = waiting(after, capacity / 1000)
+    found: Floats = model.service_ms * (wait + before * slope)
+    return found
 
 
 def used_share(state: ClusterState, rows: Rows) -> Floats:
@@ -85,11 +83,13 @@ def used_share(state: ClusterState, rows: Rows) -> Floats:
     return np.where(_pick(state, measured, rows), share, np.maximum(share, worst))
 
 
-def waiting(utilisation: Floats, cores: Floats) -> Floats:
-    """How many times its own service time a request waits at this utilisation."""
+def waiting(utilisation: Floats, cores: Floats) -> tuple[Floats, Floats]:
+    """How many times its own service time a request waits at this utilisation (> 0), and how fast that grows."""
     steady = np.minimum(utilisation, BUSY)
-    wait: Floats = steady ** (np.sqrt(2 * (cores + 1)) - 1) / (cores * (1 - steady))
-    return wait * (1 + np.maximum(utilisation - BUSY, 0.0) / (1 - BUSY))
+    power = np.sqrt(2 * (cores + 1)) - 1
+    wait: Floats = steady**power / (cores * (1 - steady))
+    slope: Floats = wait * (power / steady + 1 / (1 - steady))
+    return wait + slope * (utilisation - steady), slope
 
 
 def price_ms(state: ClusterState, kind: PodKind, rows: Rows, *, model: Model = DEFAULT) -> Floats:

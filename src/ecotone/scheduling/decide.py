@@ -19,7 +19,7 @@ from ecotone.model.state import ClusterState
 from ecotone.scheduling import registry
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
-from ecotone.scheduling.plugin import Cycle, Describe, Gang, Hold, Refusal
+from ecotone.scheduling.plugin import Cycle, Describe, Gang, Hold, Refusal, implements
 from ecotone.scheduling.policies import Policy, resolve
 from ecotone.scheduling.profile import Profile
 from ecotone.scheduling.reservations import Reservations
@@ -34,7 +34,7 @@ def decide(snapshot: Snapshot, policy: Policy, *, pods: Sequence[Pod] | None = N
         solved: Decisions = solve(snapshot, waiting, **dict(profile.solver.args))
         return solved
     framework = framework_of(profile)
-    if any(isinstance(plugin, Gang) for plugin in framework.permits):
+    if any(implements(plugin, Gang) for plugin in framework.permits):
         return _without_doomed_groups(framework, snapshot, waiting, batch=batch)
     return _Round(framework, ClusterState.of(snapshot), batch=batch).run(waiting)
 
@@ -276,7 +276,7 @@ def explain_choice(evaluation: Evaluation, row: int) -> str:
             continue
         plugin = term.scorer.plugin
         raw = float(term.raw[row])
-        told = f" ({plugin.describe(evaluation.cycle, row, raw)})" if isinstance(plugin, Describe) else ""
+        told = f" ({plugin.describe(evaluation.cycle, row, raw)})" if implements(plugin, Describe) else ""
         parts.append(f"{plugin.name} {term.normalized[place]:.4g} x {term.scorer.weight:g}{told}")
     total = sum(float(term.share[place]) for term in evaluation.terms if term.share is not None)
     return f"best of {count} feasible nodes with {total:.4g}: " + ", ".join(parts or ["no term tells them apart"])

@@ -24,6 +24,7 @@ from ecotone.scheduling.plugin import (
     Refusal,
     Rejection,
     change_by_placement,
+    implements,
 )
 
 TIE = 1e-9
@@ -93,7 +94,7 @@ class Evaluation:
         left = np.ones(len(self.rows), dtype=np.bool_)
         found: list[tuple[str, Rejection]] = []
         for plugin in self.framework.prefilters:
-            named = plugin.narrow(self.cycle) if isinstance(plugin, Narrow) else None
+            named = plugin.narrow(self.cycle) if implements(plugin, Narrow) else None
             if named is not None and not named.all():
                 found.append((plugin.name, Rejection(~named, NOT_NAMED.format(plugin.name), final=True)))
                 left &= named
@@ -123,7 +124,7 @@ class Evaluation:
 
     def _score(self, scorers: list[Scorer]) -> list[Term]:
         for scorer in scorers:
-            if isinstance(scorer.plugin, PreScore):
+            if implements(scorer.plugin, PreScore):
                 scorer.plugin.prescore(self.cycle)
         terms = [Term(scorer) for scorer in scorers]
         for term in terms:
@@ -148,7 +149,7 @@ class Evaluation:
             return
         raw = term.raw if self.feasible is self.rows else term.raw[self.feasible]
         plugin = term.scorer.plugin
-        term.normalized = plugin.normalize(self.cycle, raw) if isinstance(plugin, Normalize) else raw
+        term.normalized = plugin.normalize(self.cycle, raw) if implements(plugin, Normalize) else raw
         term.share = np.multiply(term.normalized, float(term.scorer.weight), dtype=np.float64)
 
     def total(self, terms: list[Term] | None = None) -> Floats:
@@ -183,7 +184,7 @@ class Evaluation:
         """`placed` now sits on `row`; make ready for `following`, a pod of the same kind."""
         self.cycle.pod = following
         for plugin in self.framework.prefilters:
-            if isinstance(plugin, Incremental):
+            if implements(plugin, Incremental):
                 plugin.add_pod(self.cycle, placed, row)
         self._refilter(row)
         for terms in (self._terms, self._ties):
@@ -224,7 +225,7 @@ class Evaluation:
     def _refresh(self, terms: list[Term], row: int) -> None:
         if self._moved:
             for term in terms:
-                if isinstance(term.scorer.plugin, PreScore):
+                if implements(term.scorer.plugin, PreScore):
                     term.scorer.plugin.prescore(self.cycle)
         one = self.rows[row : row + 1]
         for term in terms:
@@ -233,7 +234,7 @@ class Evaluation:
                 continue
             match change_by_placement(term.scorer.plugin, self.cycle):
                 case "everything":
-                    if isinstance(term.scorer.plugin, PreScore) and not self._moved:
+                    if implements(term.scorer.plugin, PreScore) and not self._moved:
                         term.scorer.plugin.prescore(self.cycle)
                     self._rescore(term)
                     continue
@@ -251,7 +252,7 @@ class Evaluation:
             term.raw = term.raw.copy()
         unchanged = term.raw[row] == raw[0]
         term.raw[row] = raw[0]
-        if self._moved or (not unchanged and isinstance(term.scorer.plugin, Normalize)):
+        if self._moved or (not unchanged and implements(term.scorer.plugin, Normalize)):
             self._normalize(term)
         elif not unchanged and term.share is not None:
             place = row if self.feasible is self.rows else int(np.searchsorted(self.feasible, row))

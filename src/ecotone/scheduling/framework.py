@@ -28,6 +28,7 @@ from ecotone.scheduling.plugin import (
     Reserve,
     Score,
     SortKey,
+    implements,
 )
 from ecotone.scheduling.profile import Profile, Use
 
@@ -45,7 +46,9 @@ class Scorer:
 class Framework:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
-        self._plugins = {name: registry.make_plugin(name, profile.args.get(name, {})) for name in profile.named()}
+        self._plugins: dict[str, Any] = {
+            name: registry.make_plugin(name, profile.args.get(name, {})) for name in profile.named()
+        }
         self.gates = self._at("preEnqueue", PreEnqueue)
         self.prefilters = self._at("preFilter", PreFilter)
         self.filters = self._at("filter", Filter)
@@ -58,7 +61,7 @@ class Framework:
         if len(sorters) != 1 and profile.solver is None:
             named = ", ".join(plugin.name for plugin in sorters) or "none"
             raise InputError(f"profile {profile.name!r} needs exactly one queueSort plugin, not {named}")
-        self.sorter = sorters[0] if sorters else None
+        self.sorter: Any = sorters[0] if sorters else None
 
     def _at(self, point: str, protocol: type) -> list[Any]:
         return [
@@ -92,7 +95,7 @@ class Framework:
 
     def groups_of(self, pod: Pod) -> frozenset[str]:
         """The all-or-nothing groups the pod belongs to."""
-        named = (plugin.group_of(pod) for plugin in self.permits if isinstance(plugin, Gang))
+        named = (plugin.group_of(pod) for plugin in self.permits if implements(plugin, Gang))
         return frozenset(group for group in named if group is not None)
 
     def sort_key(self, state: ClusterState, pod: Pod) -> SortKey:
@@ -102,22 +105,23 @@ class Framework:
 
     def order(self, state: ClusterState, pods: Sequence[Pod]) -> list[Pod]:
         """The queue in QueueSort order."""
-        if isinstance(self.sorter, QueueOrder):
-            return self.sorter.order(state, pods)
+        if implements(self.sorter, QueueOrder):
+            ordered: list[Pod] = self.sorter.order(state, pods)
+            return ordered
         return sorted(pods, key=lambda pod: self.sort_key(state, pod))
 
     def could_help(self, event: Event, pod: Pod, plugins: tuple[str, ...], reasons: tuple[str, ...]) -> bool:
         """Whether an event may make a pod schedulable that these plugins turned away."""
         for name in plugins:
             plugin = self._plugins.get(name)
-            if plugin is None or not isinstance(plugin, Hint) or plugin.hint(event, pod, reasons):
+            if plugin is None or not implements(plugin, Hint) or plugin.hint(event, pod, reasons):
                 return True
         return not plugins
 
     def recall(self, memory: dict[str, object]) -> None:
         for name, plugin in self._plugins.items():
-            if isinstance(plugin, Remember):
+            if implements(plugin, Remember):
                 plugin.recall(memory.get(name))
 
     def remember(self) -> dict[str, object]:
-        return {name: plugin.remember() for name, plugin in self._plugins.items() if isinstance(plugin, Remember)}
+        return {name: plugin.remember() for name, plugin in self._plugins.items() if implements(plugin, Remember)}

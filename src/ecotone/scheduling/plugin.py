@@ -224,6 +224,18 @@ class Cost(Protocol):
     def cost(self, cycle: Cycle, rows: Rows) -> Floats: ...
 
 
+_IMPLEMENTS: dict[tuple[type, type], bool] = {}
+
+
+def implements(plugin: object, protocol: type) -> bool:
+    """`isinstance(plugin, protocol)`, asked once per class: the check walks all attributes, decisions are made often."""
+    key = (type(plugin), protocol)
+    known = _IMPLEMENTS.get(key)
+    if known is None:
+        known = _IMPLEMENTS[key] = isinstance(plugin, protocol)
+    return known
+
+
 def pick(column: Any, rows: Rows, cycle: Cycle) -> Any:
     """`column[rows]`, without copying when all nodes are asked for."""
     return column if rows is cycle.state.nodes.all_rows else column[rows]

@@ -52,7 +52,7 @@ class NetworkAware:
 
     def score(self, cycle: Cycle, rows: Rows) -> Floats:
         network = cycle.state.network
-        targets, weights = self.targets(cycle)
+        targets, weights = cycle.scratch[self.name] = self.targets(cycle)
         if len(targets) and not network.anything_known:
             return np.full(len(rows), np.nan)
         cost: Floats = pick(network.weighted(targets, weights), rows, cycle)
@@ -62,11 +62,11 @@ class NetworkAware:
         return min_max(raw) if self.stretch else np.where(np.isnan(raw), 0.0, raw)
 
     def describe(self, cycle: Cycle, row: int, raw: float) -> str:
-        targets, weights = self.targets(cycle)
+        targets, weights = cycle.scratch.get(self.name) or self.targets(cycle)
         if not len(targets):
             return "no peers placed yet"
         if np.isnan(raw):
             return "no latency known"
         text = f"{-raw / weights.sum():.3g} ms on average to peers on {len(targets)} nodes"
-        guessed = float(cycle.state.network.unknown_share(targets)[row])
+        guessed = cycle.state.network.unknown_share(targets, row)
         return f"{text}, {guessed:.0%} of them not measured" if guessed else text
