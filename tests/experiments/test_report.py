@@ -374,3 +374,22 @@ def test_a_shipped_scenario_is_drawn_whole() -> None:
     said = words(page({"scenario": shop.name, "seed": 1, "runs": [], "summary": []}, shop))
     assert all(service.name in said for service in shop.application.services)
     assert all(node.name in said for node in shop.nodes)
+
+
+def test_a_large_cluster_is_summed_up() -> None:
+    nodes = "".join(f"      - {{name: edge-{place}, tier: edge, cpu: '1', memory: 4Gi}}\n" for place in range(400))
+    large = read_scenario(
+        SCENARIO.replace("    network:\n", nodes.replace("edge-1,", "edge-one,") + "    network:\n"), file="large.yaml"
+    )
+    text = page(result(), large)
+    tree(text)
+    assert "401 nodes, 377 not drawn" in words(text)
+    assert len(text) < 400_000
+
+
+def test_policies_on_the_same_line_are_said_to_be(scenario: Scenario) -> None:
+    twins = result()
+    twins["runs"] += [{**each, "policy": "twin"} for each in twins["runs"] if each["policy"] == "ecotone"]
+    twins["summary"].append({**twins["summary"][1], "policy": "twin"})
+    assert "ecotone and twin share a line." in words(page(twins, scenario))
+    assert "share a line" not in words(page(result(), scenario))

@@ -53,7 +53,7 @@ def page(result: Mapping[str, Any], scenario: Scenario | None, extra: Mapping[st
         "body",
         element("a", "Skip to the figures", href="#figures", class_="skip"),
         _content(result, scenario, extra, title),
-        element("div", id="tooltip", role="status", hidden=True),
+        element("div", id="tooltip", aria_hidden="true", hidden=True),
         element("script", Markup(_resource("page.js"))),
     )
     return f"<!doctype html>\n{element('html', _head(title), body, lang='en')}\n"
@@ -132,9 +132,9 @@ def _tiles(policies: Sequence[Policy]) -> Markup | None:
     tiles = [("95th percentile", ms(first.p95), names)]
     if baseline not in leaders and first.gain is not None:
         tiles.append(("against the baseline", percent(first.gain, signed=True), f"{baseline.name}: {ms(baseline.p95)}"))
-    tiles.append(("failed requests", small_share(first.failed_share), first.name))
+    tiles.append(("failed requests", small_share(first.failed_share), names))
     if first.evictions is not None:
-        tiles.append(("evictions per trial", count(first.evictions), first.name))
+        tiles.append(("evictions per trial", count(first.evictions), names))
     requests = sum(policy.requests or 0.0 for policy in policies)
     if requests:
         runs = sum(len(policy.runs) for policy in policies)

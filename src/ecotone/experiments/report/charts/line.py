@@ -38,6 +38,16 @@ def lines(drawn: Sequence[Line], *, x: Scale, y: Scale, height: float, markers: 
     return marks
 
 
+def same(drawn: Sequence[Line]) -> str:
+    """A sentence on lines that lie on each other from end to end, as only one of them can be seen."""
+    groups: dict[tuple[Point, ...], list[str]] = {}
+    for line in drawn:
+        groups.setdefault(tuple(line.points), []).append(line.name)
+    return "".join(
+        f" {', '.join(names[:-1])} and {names[-1]} share a line." for names in groups.values() if len(names) > 1
+    )
+
+
 def _curve(line: Line, x: Scale, y: Scale, height: float, *, width: float) -> Markup:
     places = [
         None if point.y is None else (UNITS * x.at(point.x), height * (1.0 - y.at(point.y))) for point in line.points

@@ -18,6 +18,7 @@ MOST_MOMENTS = 240
 MOST_LANES = 40
 LANE = 20
 _BAR = 15
+_CROWD = 16  # marks in one lane beyond which they are drawn small
 _LABEL_FROM = 0.14  # a piece shorter than this share of the width has no room for its node's name
 
 Where = Mapping[str, int]  # node -> pods
@@ -57,7 +58,8 @@ def lanes(
         top = place * LANE
         bars = stretched(_bars(service, found, x, colours), height=_BAR)
         name = element("text", shortened(service, 15), element("title", service), x=-10, y=12, class_="name small end")
-        moved = [_mark(x.at(at), said) for at, said in marks.get(service, ())]
+        found_here = marks.get(service, ())
+        moved = [_mark(x.at(at), said, small=len(found_here) > _CROWD) for at, said in found_here]
         drawn.append(element("g", name, bars, _labels(found, x, colours), moved, transform=f"translate(0 {top})"))
     return drawn
 
@@ -101,6 +103,7 @@ def _labels(found: Sequence[Piece], x: Scale, colours: Mapping[str, str]) -> lis
     return drawn
 
 
-def _mark(place: float, said: str) -> Markup:
-    shape = element("path", element("title", said), d="M-4 -3h8l-4 7z", class_="moved")
+def _mark(place: float, said: str, *, small: bool) -> Markup:
+    way = "M-1.5 -4h3v4h-3z" if small else "M-4 -3h8l-4 7z"
+    shape = element("path", element("title", said), d=way, class_="moved")
     return element("svg", shape, x=across(place), y=0, overflow="visible", width=1, height=1)

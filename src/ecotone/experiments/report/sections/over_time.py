@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ecotone.experiments.report.charts.frame import across, chart, horizontal_grid, vertical_axis_labels
 from ecotone.experiments.report.charts.hover import hover
 from ecotone.experiments.report.charts.legend import policy_legend
-from ecotone.experiments.report.charts.line import Line, lines
+from ecotone.experiments.report.charts.line import Line, lines, same
 from ecotone.experiments.report.charts.scale import Scale, TimeAxis, from_zero
 from ecotone.experiments.report.html import Markup, element
 from ecotone.experiments.report.numbers import clock, count, ms, shortened, three_digits
@@ -48,7 +48,8 @@ def over_time(
         hover=hover(x, drawn, head=[clock(each) for each in moments]),
     )  # fmt: skip
     legend = policy_legend([(line.name, line.slot) for line in drawn], toggles=True)
-    return card("Over time", legend, picture, _table(drawn), reading=_reading(policies, moving, stretches, y))
+    reading = _reading(policies, moving, stretches, y) + same(drawn)
+    return card("Over time", legend, picture, _table(drawn), reading=reading)
 
 
 def _reading(policies: Sequence[Policy], moving: Sequence[Policy], stretches: Sequence[Stretch], y: Scale) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from ecotone.experiments.report.charts.frame import chart, horizontal_grid, vertical_axis_labels
 from ecotone.experiments.report.charts.hover import hover
 from ecotone.experiments.report.charts.legend import policy_legend
-from ecotone.experiments.report.charts.line import Line, Point, lines
+from ecotone.experiments.report.charts.line import Line, Point, lines, same
 from ecotone.experiments.report.charts.scale import Scale, from_zero
 from ecotone.experiments.report.html import Markup
 from ecotone.experiments.report.numbers import ms, number, pair, percent, three_digits
@@ -41,7 +41,7 @@ def over_users(sweep: Sequence[Mapping[str, Any]], policies: Sequence[Policy]) -
     reading = "95th percentile of the response time in milliseconds over the number of virtual users"
     reading += "; the bands are 95 % confidence intervals over trials." if has_bands else "."
     legend = policy_legend([(line.name, line.slot) for line in drawn], toggles=True)
-    return card("More users", legend, picture, _table(sweep, drawn, users), reading=reading)
+    return card("More users", legend, picture, _table(sweep, drawn, users), reading=reading + same(drawn))
 
 
 def _line(sweep: Sequence[Mapping[str, Any]], policy: Policy) -> Line | None:
