@@ -125,7 +125,18 @@ def test_a_workload_without_pods_gets_those_its_controller_would_make(tmp_path):
     assert sorted(found.pending) == ["default/new-0", "default/new-1", "default/once-0", "default/there-5d-x"]
     assert found.pending["default/new-0"].kind.workload == WorkloadKey("default", "new", "Deployment")
     assert found.pending["default/new-0"].kind is found.pending["default/new-1"].kind
-    assert "Deployment default/new has no pods in the input: 2 added as waiting" in notes[0]
+    assert notes == [
+        "no pods in the input for Deployment default/new, Job default/once: "
+        "3 added as waiting, as their controllers would do"
+    ]
+
+
+def test_pods_nobody_has_created_yet_arrive_in_the_order_of_the_file(tmp_path):
+    old = pod("old", creationTimestamp="2026-01-01T00:00:00Z")
+    found = snapshot_of(tmp_path, pod("z"), old, pod("a"), pod("m", spec={"nodeName": "n1"}), node("n1"))
+    arrived = sorted(found.pending.values(), key=lambda each: each.created)
+    assert [each.name for each in arrived] == ["old", "z", "a"]
+    assert found.find_pod("default/m").created == 0.0
 
 
 @pytest.mark.parametrize(

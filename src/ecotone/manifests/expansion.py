@@ -7,12 +7,14 @@ only; to be able to say where they would run, the pods their controllers would c
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import msgspec
 
 from ecotone.manifests import wire
 from ecotone.manifests.decoding import Found
 from ecotone.manifests.pods import namespace_of
+from ecotone.manifests.times import show_time
 from ecotone.manifests.workloads import owner_above, root_owner
 
 EXPANDED = ("Deployment", "StatefulSet", "Job")
@@ -23,6 +25,7 @@ def missing_pods(found: list[Found], notes: list[str]) -> list[Found]:
     """For each workload without a single pod: as many as it wants, named `workload-0`, `workload-1`, ..."""
     taken = _owners(found)
     made: list[Found] = []
+    makers: list[str] = []
     for each in found:
         if each.kind not in EXPANDED or not each.value.spec.template.spec.containers:
             continue
@@ -32,11 +35,26 @@ def missing_pods(found: list[Found], notes: list[str]) -> list[Found]:
         pods = list(_pods(each))[: MOST_PODS - len(made)]
         if pods:
             made += pods
-            notes.append(
-                f"{each.kind} {namespace}/{each.value.metadata.name} has no pods in the input: "
-                f"{len(pods)} added as waiting, as its controller would"
-            )
+            makers.append(f"{each.kind} {namespace}/{each.value.metadata.name}")
+    if made:
+        named = ", ".join(makers[:3]) + (f" and {len(makers) - 3} more" if len(makers) > 3 else "")
+        notes.append(f"no pods in the input for {named}: {len(made)} added as waiting, as their controllers would do")
     return made
+
+
+def in_file_order(found: list[Found], now: float) -> list[Found]:
+    """Pods that nobody has created yet arrive now, in the order of the file, a microsecond apart."""
+    arrived, moment = [], 0
+    for each in found:
+        if each.kind == "Pod" and each.value.metadata.creation_timestamp is None and not each.value.spec.node_name:
+            moment += 1
+            meta = msgspec.structs.replace(
+                each.value.metadata, creation_timestamp=show_time(round(now + moment / 1e6, 6))
+            )
+            arrived.append(replace(each, value=msgspec.structs.replace(each.value, metadata=meta)))
+        else:
+            arrived.append(each)
+    return arrived
 
 
 def _owners(found: Iterable[Found]) -> set[tuple[str, str, str]]:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from ecotone.manifests import keys, wire
 from ecotone.manifests.decoding import JSON_MAX_BYTES, YAML_LIMITS, Found, decode
-from ecotone.manifests.expansion import missing_pods
+from ecotone.manifests.expansion import in_file_order, missing_pods
 from ecotone.manifests.pods import namespace_of
 from ecotone.manifests.replay import restore
 from ecotone.manifests.store import Objects
@@ -70,7 +70,7 @@ def read_objects(
     objects = [each for each in found if each.kind != "SnapshotState"]
     _refuse_cycles(objects)
     if state is None:
-        objects += missing_pods(objects, notes)
+        objects = in_file_order([*objects, *missing_pods(objects, notes)], now)
     _fill(store, objects)
     if state is not None:
         restore(store.state, state)

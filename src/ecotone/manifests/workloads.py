@@ -67,7 +67,7 @@ def _from_notes(key: WorkloadKey, *, notes: Mapping[str, str], labels: Mapping[s
         synchronous=keys.synchronous(notes),
         deadlines=keys.deadlines(notes),
         measured_at=at,
-        external=both.get(keys.EXTERNAL, "").lower() == "true",
+        external=both.get(keys.EXTERNAL, "").lower() not in ("", "false"),
     )
 
 

@@ -14,7 +14,6 @@ from ecotone.descheduling import deschedule, settings_for
 from ecotone.model.decisions import Bind, Decision, Evict, Preempt, Wait
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
-from ecotone.placement import policy as pogonip
 from ecotone.scheduling.decide import decide
 from ecotone.scheduling.objective import figures
 from ecotone.scheduling.policies import Policy, resolve
@@ -70,6 +69,9 @@ def played(snapshot: Snapshot, decisions: Sequence[Decision]) -> ClusterState:
 
 def _objective(snapshot: Snapshot, profile: Profile, decisions: Sequence[Decision]) -> dict[str, Any]:
     if (profile.name if profile.solver is None else profile.solver.name) in _POGONIP:
+        # Brings SciPy along, which takes longer to load than most plans take to make.
+        from ecotone.placement import policy as pogonip
+
         return pogonip.objective(snapshot, decisions)
     return {"before": figures(ClusterState.of(snapshot)), "after": figures(played(snapshot, decisions))}
 
