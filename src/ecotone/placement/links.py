@@ -17,6 +17,8 @@ from math import inf
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 Matrix = npt.NDArray[np.float64]
 
@@ -112,9 +114,7 @@ class LinkGraph:
         key = requirement.link_part
         table = self._distances.get(key)
         if table is None:
-            table = np.empty((len(self._names), len(self._names)))
-            for source in range(len(self._names)):
-                table[source] = self._dijkstra(source, key)[0]
+            table = self._all_pairs(key)
             table.setflags(write=False)
             self._distances[key] = table
         return table
@@ -206,6 +206,15 @@ class LinkGraph:
                 result[source] = self._dijkstra(int(source), requirement)[0]
         result.setflags(write=False)
         return result
+
+    def _all_pairs(self, requirement: QosRequirement) -> Matrix:
+        links = [link for link in self._links.values() if requirement.admits(link)]
+        ends = [[self._index[link.a] for link in links], [self._index[link.b] for link in links]]
+        delays = np.array([link.latency_ms for link in links])
+        size = len(self._names)
+        # Explicit zeros stay links in this representation (cloud hosts of one site are 0 ms apart).
+        graph = csr_array((delays, (ends[0], ends[1])), shape=(size, size))
+        return np.asarray(dijkstra(graph, directed=False), dtype=np.float64) if size else np.zeros((0, 0))
 
     def _neighbours(self, requirement: QosRequirement) -> list[list[tuple[int, float]]]:
         adjacent = self._adjacent.get(requirement)
