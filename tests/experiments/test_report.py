@@ -193,7 +193,7 @@ def test_the_page_allows_its_own_script_and_no_other(scenario: Scenario) -> None
 def test_the_headline_names_the_winner_and_its_interval(scenario: Scenario) -> None:
     said = headline(page(result(), scenario))
     assert said.startswith("ecotone answers 95 of 100 requests within 101 ms, 50 % less than kube-default (")
-    assert said.endswith("(95 % confidence: 47 % to 53 %, 3 trials).")
+    assert said.endswith("(95 % confidence: 47 % to 53 %, 3 trials); 0.1 % of its requests failed.")
 
 
 def test_a_difference_within_chance_is_no_win(scenario: Scenario) -> None:
@@ -205,7 +205,7 @@ def test_a_difference_within_chance_is_no_win(scenario: Scenario) -> None:
 def test_a_gain_that_failures_eat_up_is_not_claimed(scenario: Scenario) -> None:
     failing = result()
     failing["summary"][1]["p95_with_failures_ms"] = 60000
-    assert "counting failures as a minute each, the gain is gone" in headline(page(failing, scenario))
+    assert "0.1 % of its requests failed, and counting these the gain is gone" in headline(page(failing, scenario))
 
 
 def test_a_baseline_that_is_best_is_said_to_be(scenario: Scenario) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecotone.experiments.report import palette
-from ecotone.experiments.report.charts.scale import Scale, TimeAxis, from_zero
+from ecotone.experiments.report.charts.scale import Scale, TimeAxis, from_zero, reaching
 from ecotone.experiments.report.charts.swimlanes import Piece, pieces
 from ecotone.experiments.report.html import Markup, element
 from ecotone.experiments.report.layout import layered
@@ -43,6 +43,11 @@ def test_one_giant_among_many_gets_a_logarithmic_scale() -> None:
     giant = from_zero([10.0, 20.0, 30.0, 60_000.0])
     assert giant.logarithmic
     assert giant.at(20.0) > 0.05
+
+
+def test_an_interval_far_beyond_the_values_does_not_flatten_them() -> None:
+    assert reaching([100.0, 200.0], ends=[210.0, 9000.0]) == Scale(0.0, 400.0)
+    assert reaching([100.0, 200.0], ends=[210.0, 240.0]) == Scale(0.0, 250.0)
 
 
 def test_time_is_labelled_in_a_unit_that_fits() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ecotone.experiments.report.html import Markup, element, join
-from ecotone.experiments.report.numbers import ms, percent
+from ecotone.experiments.report.numbers import ms, percent, small_share
 from ecotone.experiments.report.reading import Policy
 
 
@@ -72,6 +72,9 @@ def _trials(policy: Policy) -> str:
 
 
 def _failures(best: Policy, baseline: Policy) -> str:
-    if best.with_failures is None or baseline.with_failures is None or best.with_failures < baseline.with_failures:
+    if not best.failed:
         return ""
-    return " among answered requests; counting failures as a minute each, the gain is gone"
+    known = best.with_failures is not None and baseline.with_failures is not None
+    if known and (best.with_failures or 0.0) >= (baseline.with_failures or 0.0):
+        return f"; but {small_share(best.failed_share)} of its requests failed, and counting these the gain is gone"
+    return f"; {small_share(best.failed_share)} of its requests failed"

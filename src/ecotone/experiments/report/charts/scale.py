@@ -56,6 +56,14 @@ def from_zero(values: Iterable[float], *, least: float = 1.0) -> Scale:
     return Scale(0.0, step * ceil(top / step - 1e-9))
 
 
+def reaching(values: Iterable[float], *, ends: Iterable[float]) -> Scale:
+    """For all values, and for the ends of intervals as long as they do not flatten the values: few trials make intervals
+    that reach far beyond everything measured, and those are cut off at the top."""
+    known = list(values)
+    most = 2.0 * max(known, default=1.0)
+    return from_zero([*known, *(min(end, most) for end in ends)])
+
+
 @dataclass(frozen=True, slots=True)
 class TimeAxis:
     """A run's time in the unit that gives round labels."""

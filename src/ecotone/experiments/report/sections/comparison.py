@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ecotone.experiments.report.charts.rows import Row, dot, rows, span
-from ecotone.experiments.report.charts.scale import Scale, from_zero
+from ecotone.experiments.report.charts.scale import Scale, reaching
 from ecotone.experiments.report.headline import best
 from ecotone.experiments.report.html import Markup, element
 from ecotone.experiments.report.numbers import count, ms, percent, small_share, three_digits
@@ -26,8 +26,8 @@ def _chart(policies: Sequence[Policy]) -> Markup | None:
     shown = [each for each in policies if each.p95 is not None]
     if not shown:
         return None
-    figures = [value for each in shown for value in (each.p50, each.p95, each.p99, *(each.p95_interval or ())) if value]
-    scale = from_zero(figures)
+    figures = [value for each in shown for value in (each.p50, each.p95, each.p99) if value is not None]
+    scale = reaching(figures, ends=[each.p95_interval[1] for each in shown if each.p95_interval is not None])
     axis = [(tick, three_digits(tick)) for tick in scale.ticks()]
     axis[-1] = (axis[-1][0], ms(axis[-1][0]))
     drawn = [Row(each.name, _marks(each, scale)) for each in shown]

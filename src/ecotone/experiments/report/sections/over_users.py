@@ -9,7 +9,7 @@ from ecotone.experiments.report.charts.frame import chart, horizontal_grid, vert
 from ecotone.experiments.report.charts.hover import hover
 from ecotone.experiments.report.charts.legend import policy_legend
 from ecotone.experiments.report.charts.line import Line, Point, lines, same
-from ecotone.experiments.report.charts.scale import Scale, from_zero
+from ecotone.experiments.report.charts.scale import Scale, reaching
 from ecotone.experiments.report.html import Markup
 from ecotone.experiments.report.numbers import ms, number, pair, percent, three_digits
 from ecotone.experiments.report.reading import Policy
@@ -26,9 +26,9 @@ def over_users(sweep: Sequence[Mapping[str, Any]], policies: Sequence[Policy]) -
         return None
     users = sorted({point.x for line in drawn for point in line.points})
     x = Scale(users[0], users[-1] if users[-1] > users[0] else users[0] + 1.0)
-    y = from_zero(
-        [value for line in drawn for point in line.points for value in (point.y, point.high) if value is not None]
-    )
+    points = [point for line in drawn for point in line.points]
+    ends = [point.high for point in points if point.high is not None]
+    y = reaching([point.y for point in points if point.y is not None], ends=ends)
     names = ", ".join(line.name for line in drawn)
     picture = chart(
         horizontal_grid(y, height=_HEIGHT, labels=[(tick, three_digits(tick)) for tick in y.ticks()]),
@@ -37,9 +37,9 @@ def over_users(sweep: Sequence[Mapping[str, Any]], policies: Sequence[Policy]) -
         height=_HEIGHT, label=f"95th percentile of the response time over the number of users, for {names}",
         hover=hover(x, drawn, head=[f"{each:g} users" for each in users]),
     )  # fmt: skip
-    has_bands = any(point.low is not None for line in drawn for point in line.points)
     reading = "95th percentile of the response time in milliseconds over the number of virtual users"
-    reading += "; the bands are 95 % confidence intervals over trials." if has_bands else "."
+    reading += "; the bands are 95 % confidence intervals over trials." if ends else "."
+    reading += " Those that end at the top go further." if max(ends, default=0.0) > y.high else ""
     legend = policy_legend([(line.name, line.slot) for line in drawn], toggles=True)
     return card("More users", legend, picture, _table(sweep, drawn, users), reading=reading + same(drawn))
 
