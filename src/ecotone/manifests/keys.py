@@ -35,6 +35,7 @@ PRICE = PREFIX + "price-per-hour"
 CPU_USAGE = PREFIX + "cpu-usage"
 MEMORY_USAGE = PREFIX + "memory-usage"
 TRAFFIC = PREFIX + "traffic"
+REQUESTS = PREFIX + "requests"
 AFFINITY = PREFIX + "affinity"
 DEADLINES = PREFIX + "deadlines"
 PROTOCOLS = PREFIX + "protocols"
@@ -59,6 +60,7 @@ _LATENCY_PREFIXES = ("network-cost-", "l-", "network-latency.")
 _BANDWIDTH_PREFIXES = ("network-bandwidth.",)
 _LOSS_PREFIXES = ("packet-loss.",)
 _TRAFFIC_PREFIXES = ("daff-", "traffic.", "traffic-")
+_REQUESTS_PREFIXES = ("rps.",)
 _AFFINITY_PREFIXES = ("saff-",)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(ns|us|µs|ms|s|m|h)")
 _MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4, "h": 3.6e6}
@@ -134,6 +136,11 @@ def losses(notes: Notes) -> dict[str, float] | None:
 
 def traffic(notes: Notes) -> dict[str, float] | None:
     return _per_peer(notes, TRAFFIC, _TRAFFIC_PREFIXES)
+
+
+def requests(notes: Notes) -> dict[str, float] | None:
+    """Requests per second and peer: what a service mesh counts beside the bytes."""
+    return _per_peer(notes, REQUESTS, _REQUESTS_PREFIXES)
 
 
 def affinity(notes: Notes) -> dict[str, float] | None:

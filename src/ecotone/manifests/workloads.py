@@ -68,6 +68,7 @@ def _from_notes(key: WorkloadKey, *, notes: Mapping[str, str], labels: Mapping[s
         deadlines=keys.deadlines(notes),
         measured_at=at,
         external=both.get(keys.EXTERNAL, "").lower() not in ("", "false"),
+        requests=keys.requests(both),
     )
 
 
@@ -84,6 +85,7 @@ def merged(first: Workload, second: Workload) -> Workload:
         deadlines=first.deadlines or second.deadlines,
         measured_at=first.measured_at if first.measured_at is not None else second.measured_at,
         external=first.external or second.external,
+        requests=first.requests if first.requests is not None else second.requests,
     )
 
 

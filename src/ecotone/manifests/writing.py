@@ -137,6 +137,7 @@ def workload_notes(workload: Workload) -> dict[str, str]:
         keys.CPU_USAGE: None if workload.cpu_usage is None else _measured(workload.cpu_usage.value, "m"),
         keys.MEMORY_USAGE: None if workload.memory_usage is None else _measured(workload.memory_usage.value, ""),
         keys.TRAFFIC: _numbers(workload.traffic),
+        keys.REQUESTS: _numbers(workload.requests),
         keys.AFFINITY: _numbers(workload.affinity),
         keys.DEADLINES: _numbers(workload.deadlines) if workload.deadlines else None,
         keys.PROTOCOLS: _protocols(workload.synchronous) if workload.synchronous else None,

@@ -202,6 +202,7 @@ class Workload:
     deadlines: Mapping[str, float] = field(default_factory=dict, hash=False)
     measured_at: float | None = None
     external: bool = False
+    requests: Mapping[str, float] | None = field(default=None, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

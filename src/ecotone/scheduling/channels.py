@@ -10,7 +10,9 @@ trips on the critical path of one request that passes through the workload:
 * a synchronous channel counts in full, an asynchronous one by `ASYNCHRONOUS`; where only priorities are known, by how the
   priority compares with that of a synchronous route.
 
-Traffic that doubles everywhere changes nothing: weights are per request.
+Traffic that doubles everywhere changes nothing: weights are per request. Bytes stand in for requests only where nobody
+counted requests: a channel with a measured rate weighs by it, and one without (TCP, say) by its bytes at the size of the
+workload's counted requests. An answer of a megabyte is one round trip as an answer of a line is.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from dataclasses import dataclass
 from ecotone.model.objects import USERS, Workload
 from ecotone.model.state import ClusterState
 from ecotone.model.workloads import Name, peer_name
-from ecotone.scheduling.peers import amount, traffic_of
+from ecotone.scheduling.peers import amount, requests_of, traffic_of
 
 SYNCHRONOUS_PRIORITY = 80.0
 ASYNCHRONOUS = 0.2
@@ -38,6 +40,7 @@ class Channel:
     users: bool = False
     affinity: float = 0.0
     traffic: float | None = None
+    rate: float | None = None
     synchronous: bool | None = None
     calls: bool = False
     called: bool = False
@@ -123,6 +126,10 @@ def _measure(state: ClusterState, ours: Sequence[Workload], own: Name, channel: 
         if traffic is not None:
             flow = sum(amount(traffic, name) for name in _spellings(workload, other))
             channel.traffic = flow if channel.traffic is None else max(channel.traffic, flow)
+        requests = requests_of(state, workload)
+        counted = [amount(requests, name) for name in _spellings(workload, other) if name in (requests or ())]
+        if counted:
+            channel.rate = max(channel.rate or 0.0, sum(counted))
 
 
 def _direct(state: ClusterState, own: Name, channel: Channel) -> None:
@@ -140,7 +147,19 @@ def _index(state: ClusterState, name: Name) -> int | None:
     return next((state.workloads[key].index for key in state.graph.named.get(name, ())), None)
 
 
+def _count_requests(found: list[Channel]) -> None:
+    """From here on `traffic` is in requests, if any were counted."""
+    counted = [each for each in found if each.rate and each.traffic]
+    if not counted:
+        return
+    size = sum(each.traffic or 0.0 for each in counted) / sum(each.rate or 0.0 for each in counted)
+    for each in found:
+        if each.traffic is not None:
+            each.traffic = each.rate if each.rate is not None else each.traffic / size
+
+
 def _weigh(found: list[Channel]) -> None:
+    _count_requests(found)
     callers = [each for each in found if each.called]
     incoming = sum(each.traffic or 0.0 for each in callers)
     busiest = max((each.traffic or 0.0 for each in found), default=0.0)

@@ -46,6 +46,13 @@ def traffic_of(state: ClusterState, workload: Workload | None) -> Mapping[str, f
     return workload.traffic
 
 
+def requests_of(state: ClusterState, workload: Workload) -> Mapping[str, float] | None:
+    """Requests per second it exchanges with each peer, None if that was not measured or long ago."""
+    if is_stale(workload.measured_at, now=state.now, max_age=state.max_age):
+        return None
+    return workload.requests
+
+
 def amount(values: Mapping[str, float] | None, name: str) -> float:
     """What the object says of a peer; absent and unusable values are 0."""
     value = values.get(name) if values else None

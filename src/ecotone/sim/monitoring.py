@@ -28,7 +28,9 @@ class Scrape:
     service_cpu: list[float]  # CPU seconds so far
     service_pods: list[int]
     channels: list[float]  # bytes so far
+    calls: list[int]  # requests so far
     users: list[list[float]]  # bytes so far, per entrance and node
+    user_calls: list[list[int]]  # requests so far
     latency: Matrix  # seconds; None where the probe failed
 
 
@@ -51,6 +53,7 @@ class WorkloadFigures:
     cpu_usage: float | None = None  # millicores per pod
     memory_usage: float | None = None  # bytes per pod
     traffic: dict[str, float] | None = None  # bytes per second
+    requests: dict[str, float] | None = None  # per second, where a mesh can count them
     measured_at: float | None = None
 
 
@@ -100,7 +103,9 @@ class Monitoring:
                 service_cpu=[self._service_cpu(service) for service in self._services],
                 service_pods=[sum(1 for pod in service.pods if pod.node is not None) for service in self._services],
                 channels=[channel.bytes for channel in self._channels],
+                calls=[channel.calls for channel in self._channels],
                 users=[list(entrance.traffic) for _, entrance in self._entrances],
+                user_calls=[list(entrance.requests) for _, entrance in self._entrances],
                 latency=self._probe(),
             )
         )
@@ -184,25 +189,38 @@ class Monitoring:
             return
         first, last = self._scrapes[0], self._scrapes[-1]
         span = last.at - first.at
-        traffic: list[dict[str, float]] = [{} for _ in self._services]
-        index = {service.name: service.index for service in self._services}
-        for number, channel in enumerate(self._channels):
-            rate = (last.channels[number] - first.channels[number]) / span
-            if rate > 0.0:
-                for own, peer in ((channel.source, channel.peer), (channel.peer, channel.source)):
-                    pairs = traffic[index[own]]
-                    pairs[peer] = pairs.get(peer, 0.0) + rate
-        for number, (service_name, _) in enumerate(self._entrances):
-            for node in self._nodes:
-                rate = (last.users[number][node.index] - first.users[number][node.index]) / span
-                if rate > 0.0:
-                    pairs, key = traffic[index[service_name]], f"users@{node.name}"
-                    pairs[key] = pairs.get(key, 0.0) + rate
+        traffic, requests = self._talk(first, last)
         for service in self._services:
             figures = self.workloads[service.index]
             spent = last.service_cpu[service.index] - first.service_cpu[service.index]
             pods = sum(scrape.service_pods[service.index] for scrape in self._scrapes) / len(self._scrapes)
             figures.cpu_usage = 1000.0 * spent / span / pods if pods > 0 else None
             figures.memory_usage = None if service.spec.memory_request is None else float(service.spec.memory_request)
-            figures.traffic = traffic[service.index]
+            figures.traffic, figures.requests = traffic[service.index], requests[service.index]
             figures.measured_at = last.at
+
+    def _talk(self, first: Scrape, last: Scrape) -> tuple[list[dict[str, float]], list[dict[str, float]]]:
+        """Bytes and requests per second of each service and peer, told to both ends."""
+        span = last.at - first.at
+        traffic: list[dict[str, float]] = [{} for _ in self._services]
+        requests: list[dict[str, float]] = [{} for _ in self._services]
+        index = {service.name: service.index for service in self._services}
+        for number, channel in enumerate(self._channels):
+            flow = (last.channels[number] - first.channels[number]) / span
+            rate = (last.calls[number] - first.calls[number]) / span
+            for own, peer in ((channel.source, channel.peer), (channel.peer, channel.source)):
+                _add(traffic[index[own]], peer, flow)
+                if channel.counted:
+                    _add(requests[index[own]], peer, rate)
+        for number, (service, _) in enumerate(self._entrances):
+            for node in self._nodes:
+                place, peer = node.index, f"users@{node.name}"
+                _add(traffic[index[service]], peer, (last.users[number][place] - first.users[number][place]) / span)
+                rate = (last.user_calls[number][place] - first.user_calls[number][place]) / span
+                _add(requests[index[service]], peer, rate)
+        return traffic, requests
+
+
+def _add(pairs: dict[str, float], peer: str, value: float) -> None:
+    if value > 0.0:
+        pairs[peer] = pairs.get(peer, 0.0) + value

@@ -106,6 +106,7 @@ class Observer:
             synchronous=self._synchronous.get(service.name, {}),
             measured_at=at,
             external=service.external,
+            requests=figures.requests,
         )
 
     def _pod(self, pod: SimPod) -> Pod:

@@ -20,13 +20,14 @@ DEEPEST = 64
 class Channel:
     """Counts what two parties said to each other; shared by all steps between them."""
 
-    __slots__ = ("bytes", "calls", "peer", "source")
+    __slots__ = ("bytes", "calls", "counted", "peer", "source")
 
     def __init__(self, source: str, peer: str) -> None:
         self.source = source
         self.peer = peer
         self.bytes = 0.0
         self.calls = 0
+        self.counted = True  # whether a service mesh could tell single requests: not over TCP or AMQP
 
 
 class Step:
@@ -119,6 +120,7 @@ class Planner:
         channel = None
         if caller is not None:
             channel = self.channels.setdefault((caller, service), Channel(caller, service))
+            channel.counted = channel.counted and call is not None and call.protocol in ("HTTP", "gRPC")
         step = Step(service=self._index[service], mean=found.cpu_mean, draw=len(steps), call=call, channel=channel)
         steps.append(step)
         constant.append(found.cpu_constant)

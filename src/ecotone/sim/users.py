@@ -23,7 +23,7 @@ Record = Callable[[Request, bool], None]
 class Entrance:
     """Where one stretch of load enters: makes requests, and counts what users say to the first service."""
 
-    __slots__ = ("_down", "_flow", "_kernel", "_load", "_plan", "_record", "_sent", "_tag", "traffic")
+    __slots__ = ("_down", "_flow", "_kernel", "_load", "_plan", "_record", "_sent", "_tag", "requests", "traffic")
 
     def __init__(
         self, kernel: Kernel, flow: Flow, plan: Plan, load: Load, *, tag: int, nodes: int,
@@ -38,6 +38,7 @@ class Entrance:
         self._sent = sent
         self._down = down
         self.traffic = [0.0] * nodes  # bytes, by entry node
+        self.requests = [0] * nodes
 
     def send(self, entry: int, demands: Exponentials, chances: Random, then: Record) -> None:
         plan, load = self._plan, self._load
@@ -49,6 +50,7 @@ class Entrance:
             then(request, False)
             return
         self.traffic[entry] += load.request + load.response
+        self.requests[entry] += 1
         self._flow.start(request, handshake=load.new_connection, size=load.request)
 
     def record(self, request: Request, success: bool) -> None:
