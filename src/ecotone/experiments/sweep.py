@@ -74,7 +74,7 @@ def _on_dask(left: list[tuple[int, Job]], address: str) -> Iterator[tuple[int, R
         raise OutsideError(f"no Dask scheduler answers at {address}: {error}") from None
     with client:
         futures = {client.submit(execute, job, pure=False): place for place, job in left}
-        for future in as_finished(list(futures)):  # type: ignore[no-untyped-call]
+        for future in as_finished(list(futures), loop=client.loop):  # type: ignore[no-untyped-call]
             yield futures[future], future.result()
 
 
