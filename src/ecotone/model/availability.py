@@ -7,6 +7,8 @@ next best figure: allocatable minus requested.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ecotone.model.arrays import Floats, Mask, Rows
@@ -15,6 +17,8 @@ from ecotone.model.state import ClusterState
 
 def available(state: ClusterState, rows: Rows) -> Floats:
     """CPU (millicores) and memory (bytes) not in use, one line per row."""
+    if len(rows) == 1:
+        return np.array([available_at(state, int(rows[0]))])
     nodes, usage = state.nodes, state.usage
     whole = rows is nodes.all_rows
     by_requests = (
@@ -45,16 +49,27 @@ def measured_now(state: ClusterState, rows: Rows) -> Mask:
 
 def recent_use(state: ClusterState, rows: Rows) -> Floats:
     """Usage of the pods that the measurements do not contain yet."""
-    if len(rows) == 1:
-        row = int(rows[0])
-        found = np.zeros((1, 2))
-        for kind, counts in state.usage.recent.items():
-            count = counts.get(row, 0)
-            if count:
-                found[0] += np.multiply(state.pod_usage(kind), count)
-        return found
     total = np.zeros((len(state.nodes), 2))
     for kind, counts in state.usage.recent.items():
         places, amounts = counts.vectors
         total[places] += np.multiply.outer(amounts, state.pod_usage(kind))
     return total if rows is state.nodes.all_rows else total[rows]
+
+
+def available_at(state: ClusterState, row: int) -> tuple[float, float]:
+    """The same for a single node, which batches ask after every placement."""
+    nodes = state.nodes
+    fresh = state.now - nodes.measured_at[row] <= state.max_age
+    cpu, memory = nodes.measured[row].tolist() if fresh else (math.nan, math.nan)
+    new_cpu = new_memory = 0.0
+    for kind, counts in state.usage.recent.items():
+        count = counts.get(row, 0)
+        if count:
+            use = state.pod_usage(kind)
+            new_cpu += count * use[0]
+            new_memory += count * use[1]
+    free = (nodes.allocatable[row, :2] - state.usage.requested[row, :2]).tolist()
+    return (
+        free[0] if math.isnan(cpu) else cpu - new_cpu,
+        free[1] if math.isnan(memory) else memory - new_memory,
+    )

@@ -52,6 +52,7 @@ class Network:
         self._domains = [_Domains.of(nodes, each) for each in maps]
         self._places = _places(nodes)
         self._toward: dict[int, tuple[Floats, Mask]] = {}
+        self._last_share: tuple[bytes, Floats] | None = None
         self.worst = self._largest_known()
 
     @property
@@ -155,11 +156,17 @@ class Network:
             total[targets] -= domains.rtt[codes, codes] * weights
         return total
 
-    def unknown_share(self, targets: Rows, row: int) -> float:
-        """The share of these targets whose latency from that node is a stand-in."""
+    def unknown_share(self, targets: Rows) -> Floats:
+        """For every node: the share of these targets whose latency is a stand-in."""
         if self._pure_domains or not len(targets):
-            return 0.0
-        return sum(bool(self.unknown_toward(target)[row]) for target in targets.tolist()) / len(targets)
+            return np.zeros(self._size)
+        asked = targets.tobytes()
+        if self._last_share is None or self._last_share[0] != asked:
+            missing = np.zeros(self._size)
+            for target in targets.tolist():
+                missing += self.unknown_toward(target)
+            self._last_share = (asked, missing / len(targets))
+        return self._last_share[1]
 
 
 def _places(nodes: NodeTable) -> Floats | None:

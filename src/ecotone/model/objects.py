@@ -133,11 +133,23 @@ class PodKind:
 
     def __post_init__(self) -> None:
         # Hashed on every event of the live cache: once is enough, the parts never change.
-        parts = (self.namespace, self.workload, self.labels, self.spec, self.app_group, self.index, self.role)
-        object.__setattr__(self, "_hash", hash(parts))
+        object.__setattr__(self, "_hash", hash(self._parts()))
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, PodKind) or self._hash != other._hash:
+            return False
+        return self._parts() == other._parts()
+
+    def _parts(self) -> tuple[object, ...]:
+        return (
+            *(self.namespace, self.workload, self.labels, self.spec),
+            *(self.app_group, self.index, self.role, self.max_latency_ms),
+        )
 
     def label(self, key: str) -> str | None:
         return next((value for name, value in self.labels if name == key), None)

@@ -127,7 +127,9 @@ class Usage:
         return True
 
     def _count_recent(self, kind: PodKind, row: int, by: int) -> None:
-        counts = self.recent.setdefault(kind, Counts())
+        counts = self.recent.get(kind)
+        if counts is None:
+            counts = self.recent[kind] = Counts()
         counts.bump(row, by)
         if not counts:
             del self.recent[kind]

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ecotone.model.arrays import Floats, Rows
+from ecotone.model.arrays import Floats, Mask, Rows
 from ecotone.model.availability import available, measured_now
 from ecotone.model.nodes import CPU
 from ecotone.model.objects import PodKind
@@ -74,13 +74,18 @@ def used_share(state: ClusterState, rows: Rows) -> Floats:
     """Utilisation of each node's CPU without the pod: measured where possible, else by requests, but never flattering."""
     capacity = np.maximum(_pick(state, state.nodes.allocatable[:, CPU], rows), LEAST_USE)
     share: Floats = np.maximum(0.0, 1 - available(state, rows)[:, CPU] / capacity)
-    everywhere = state.nodes.all_rows
-    measured = measured_now(state, everywhere)[:, CPU]
-    if measured.all() or not measured.any():
-        return share
+    known, worst = state.nodes.derived(("measured CPU", state.now, state.max_age), lambda _: _measured_cpu(state))
+    return share if worst is None else np.where(_pick(state, known, rows), share, np.maximum(share, worst))
+
+
+def _measured_cpu(state: ClusterState) -> tuple[Mask, float | None]:
+    """Where CPU was measured, and the highest utilisation seen if it was not measured everywhere."""
     nodes = state.nodes
-    worst = float(np.max(1 - nodes.measured[measured, CPU] / np.maximum(nodes.allocatable[measured, CPU], LEAST_USE)))
-    return np.where(_pick(state, measured, rows), share, np.maximum(share, worst))
+    known: Mask = measured_now(state, nodes.all_rows)[:, CPU]
+    if known.all() or not known.any():
+        return known, None
+    shares = 1 - nodes.measured[known, CPU] / np.maximum(nodes.allocatable[known, CPU], LEAST_USE)
+    return known, float(shares.max())
 
 
 def waiting(utilisation: Floats, cores: Floats) -> tuple[Floats, Floats]:

@@ -8,6 +8,7 @@ what pod by pod would have decided.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ecotone.model.draw import draws
 from ecotone.model.objects import Pod
 from ecotone.scheduling.framework import Framework, Scorer
 from ecotone.scheduling.plugin import (
+    Change,
     Cycle,
     Incremental,
     Narrow,
@@ -58,6 +60,9 @@ class Evaluation:
             self._filter()
         self._terms: list[Term] | None = None
         self._ties: list[Term] | None = None
+        self._placed_since: list[int] = []
+        self._moved_since = False
+        self._changes: dict[str, Change | None] = {}
 
     # Filtering
 
@@ -118,8 +123,12 @@ class Evaluation:
 
     @property
     def ties(self) -> list[Term]:
+        """Asked for only when totals are equal, so brought up to date only then."""
         if self._ties is None:
             self._ties = self._score(self.framework.tie_breakers)
+        elif self._placed_since:
+            self._refresh(self._ties, self._placed_since, moved=self._moved_since)
+        self._placed_since, self._moved_since = [], False
         return self._ties
 
     def _score(self, scorers: list[Scorer]) -> list[Term]:
@@ -166,9 +175,9 @@ class Evaluation:
             return None
         if len(self.feasible) == 1:
             return int(self.feasible[0])
-        tied = _top(self.total(), np.arange(len(self.feasible)))
+        tied = _top(self.total())
         if len(tied) > 1 and self.framework.tie_breakers:
-            tied = _top(self.total(self.ties)[tied], tied)
+            tied = tied[_top(self.total(self.ties)[tied])]
         rows = self.feasible[tied]
         if len(rows) == 1:
             return int(rows[0])
@@ -186,16 +195,26 @@ class Evaluation:
         for plugin in self.framework.prefilters:
             if implements(plugin, Incremental):
                 plugin.add_pod(self.cycle, placed, row)
-        self._refilter(row)
-        for terms in (self._terms, self._ties):
-            if terms is not None:
-                self._refresh(terms, row)
+        moved = self._refilter(row)
+        if self._terms is not None:
+            self._refresh(self._terms, [row], moved=moved)
+        if self._ties is not None:
+            self._placed_since.append(row)
+            self._moved_since |= moved
 
-    def _refilter(self, row: int) -> None:
+    def _change(self, plugin: Any) -> Change | None:
+        """What a placement changes, asked once: it is the same for every replica."""
+        name = plugin.name
+        if name not in self._changes:
+            self._changes[name] = change_by_placement(plugin, self.cycle)
+        return self._changes[name]
+
+    def _refilter(self, row: int) -> bool:
+        """Asks the filters again where they may have changed their mind; whether the feasible rows did change."""
         one = self.rows[row : row + 1]
         everything = False
         for place, plugin in enumerate(self.framework.filters):
-            match change_by_placement(plugin, self.cycle):
+            match self._change(plugin):
                 case "row":
                     self._set_row(place, plugin.filter(self.cycle, one), row)
                 case "everything":
@@ -210,7 +229,7 @@ class Evaluation:
             if passes != bool(self.ok[row]):
                 self.ok[row] = passes
                 self._set_feasible()
-        self._moved = self.feasible is not before and not np.array_equal(self.feasible, before)
+        return self.feasible is not before and not np.array_equal(self.feasible, before)
 
     def _set_row(self, place: int, answer: Mask | None, row: int) -> None:
         mask = self.masks[place]
@@ -222,52 +241,54 @@ class Evaluation:
             mask = self.masks[place] = mask.copy()
         mask[row] = True if answer is None else answer[0]
 
-    def _refresh(self, terms: list[Term], row: int) -> None:
-        if self._moved:
-            for term in terms:
-                if implements(term.scorer.plugin, PreScore):
-                    term.scorer.plugin.prescore(self.cycle)
-        one = self.rows[row : row + 1]
+    def _refresh(self, terms: list[Term], placed: list[int], *, moved: bool) -> None:
+        """Brings terms up to date after placements on these rows; `moved`: other rows are feasible now than before."""
         for term in terms:
-            if self._moved and term.partial:
+            plugin = term.scorer.plugin
+            change = self._change(plugin)
+            if (moved or change == "everything") and implements(plugin, PreScore):
+                plugin.prescore(self.cycle)
+        for term in terms:
+            change = self._change(term.scorer.plugin)
+            if change == "everything" or (moved and term.partial):
                 self._rescore(term)
-                continue
-            match change_by_placement(term.scorer.plugin, self.cycle):
-                case "everything":
-                    if implements(term.scorer.plugin, PreScore) and not self._moved:
-                        term.scorer.plugin.prescore(self.cycle)
-                    self._rescore(term)
-                    continue
-                case "row":
-                    self._rescore_row(term, one, row)
-                    continue
-            if self._moved:
+            elif change == "row":
+                self._rescore_rows(term, placed, moved=moved)
+            elif moved:
                 self._normalize(term)
 
-    def _rescore_row(self, term: Term, one: Rows, row: int) -> None:
-        raw = term.scorer.plugin.score(self.cycle, one)
-        if raw is None or term.raw is None:
-            return
-        if not term.raw.flags.writeable or term.raw.base is not None:
-            term.raw = term.raw.copy()
-        unchanged = term.raw[row] == raw[0]
-        term.raw[row] = raw[0]
-        if self._moved or (not unchanged and implements(term.scorer.plugin, Normalize)):
+    def _rescore_rows(self, term: Term, placed: list[int], *, moved: bool) -> None:
+        plugin = term.scorer.plugin
+        changed = []
+        for row in dict.fromkeys(placed):
+            raw = plugin.score(self.cycle, self.rows[row : row + 1])
+            if raw is None or term.raw is None:
+                return
+            if term.raw[row] != raw[0]:
+                if not term.raw.flags.writeable or term.raw.base is not None:
+                    term.raw = term.raw.copy()
+                term.raw[row] = raw[0]
+                changed.append(row)
+        if moved or (changed and implements(plugin, Normalize)):
             self._normalize(term)
-        elif not unchanged and term.share is not None:
-            place = row if self.feasible is self.rows else int(np.searchsorted(self.feasible, row))
-            if place < len(self.feasible) and self.feasible[place] == row:
-                if term.normalized is not term.raw and term.normalized is not None:
-                    term.normalized[place] = raw[0]
-                term.share[place] = raw[0] * float(term.scorer.weight)
+            return
+        for row in changed:
+            self._set_share(term, row)
 
-    _moved: bool = False
+    def _set_share(self, term: Term, row: int) -> None:
+        """A raw score that counts as it is."""
+        place = row if self.feasible is self.rows else int(np.searchsorted(self.feasible, row))
+        if term.share is None or term.raw is None or place >= len(self.feasible) or self.feasible[place] != row:
+            return
+        if term.normalized is not term.raw and term.normalized is not None:
+            term.normalized[place] = term.raw[row]
+        term.share[place] = term.raw[row] * float(term.scorer.weight)
 
 
-def _top(values: Floats, among: Rows) -> Rows:
-    """Which of `among` share the highest value, up to a relative difference of 1e-9."""
+def _top(values: Floats) -> Rows:
+    """Where the highest value is, up to a relative difference of 1e-9."""
     best = float(values.max())
-    return among[values >= best - TIE * abs(best)]
+    return np.flatnonzero(values >= best - TIE * abs(best))
 
 
 def run_filters_on(framework: Framework, cycle: Cycle, rows: Rows) -> Mask:

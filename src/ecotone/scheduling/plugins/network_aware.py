@@ -68,5 +68,5 @@ class NetworkAware:
         if np.isnan(raw):
             return "no latency known"
         text = f"{-raw / weights.sum():.3g} ms on average to peers on {len(targets)} nodes"
-        guessed = cycle.state.network.unknown_share(targets, row)
+        guessed = cycle.state.network.unknown_share(targets)[row]
         return f"{text}, {guessed:.0%} of them not measured" if guessed else text

@@ -14,10 +14,8 @@ bytes and compares requests instead: none of that is kept.
 
 from __future__ import annotations
 
-import numpy as np
-
 from ecotone.model.arrays import Floats, Rows
-from ecotone.model.availability import available
+from ecotone.model.availability import available, available_at
 from ecotone.model.errors import InputError
 from ecotone.model.quantity import show_bytes, show_cpu
 from ecotone.scheduling.normalize import min_max
@@ -57,7 +55,7 @@ class ResourceAware:
         return min_max(raw) if self.stretch else raw
 
     def describe(self, cycle: Cycle, row: int, raw: float) -> str:  # noqa: ARG002
-        cpu, memory = available(cycle.state, np.array([row]))[0]
+        cpu, memory = available_at(cycle.state, row)
         needs = self.usage(cycle)
         return f"{show_cpu(cpu)} CPU and {show_bytes(memory)} available for {show_cpu(needs[0])} and {show_bytes(needs[1])}"
 

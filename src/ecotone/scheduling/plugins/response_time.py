@@ -58,5 +58,4 @@ class ResponseTime:
 
     def describe(self, cycle: Cycle, row: int, raw: float) -> str:
         network = float(self._network(cycle)[row])
-        queueing = float(cost.cpu_ms(cycle.state, cycle.pod.kind, np.array([row]), model=self.model)[0])
-        return f"{-raw:.3g} ms per request: {network:.3g} ms network, {queueing:.3g} ms CPU queueing"
+        return f"{-raw:.3g} ms per request: {network:.3g} ms network, {-raw - network:.3g} ms CPU queueing and price"
