@@ -253,28 +253,31 @@ def test_size_is_refused_before_memory_is_spent(tmp_path, monkeypatch):
     huge = tmp_path / "huge.yaml"
     with huge.open("wb") as file:
         file.truncate(200 * 1024 * 1024)
-    with pytest.raises(InputError, match=r"huge\.yaml: the file has 200 MiB, more than the 64 MiB that are read"):
+    with pytest.raises(InputError, match=r"huge\.yaml: 200 MiB are more than the 64 MiB that are read"):
         read_paths([huge])
-    monkeypatch.setattr(reading, "JSON_MAX_BYTES", 10)
-    monkeypatch.setattr(reading, "YAML_LIMITS", Limits(max_bytes=5))
+    monkeypatch.setattr(decoding, "JSON_MAX_BYTES", 10)
+    monkeypatch.setattr(decoding, "YAML_LIMITS", Limits(max_bytes=5))
     small = tmp_path / "small.json"
     small.write_text('{"a": "bbbbbbbbbbbbbbbbbbbb"}')
     with pytest.raises(InputError, match="more than the 0 MiB"):
         read_paths([small])
-    with pytest.raises(InputError, match="standard input: the file has"):
+    with pytest.raises(InputError, match="standard input: 0 MiB are more"):
         read_paths(["-"], stdin=io.BytesIO(b"x" * 100))
     monkeypatch.setattr(reading, "MOST_FILES", 0)
     with pytest.raises(InputError, match="more than 0 files"):
         read_paths([tmp_path])
 
 
-def test_size_limits_of_the_decoder_itself(monkeypatch):
-    monkeypatch.setattr(decoding, "JSON_MAX_BYTES", 5)
-    with pytest.raises(InputError, match="more than"):
-        decoding.decode(b'{"a": 1}', file="f")
+def test_a_device_without_end_is_refused(monkeypatch):
+    monkeypatch.setattr(decoding, "YAML_LIMITS", Limits(max_bytes=100_000))
+    with pytest.raises(InputError, match="/dev/zero: 0 MiB are more"):
+        read_paths(["/dev/zero"])
+
+
+def test_json_that_only_yaml_can_read_has_yamls_limit(monkeypatch):
     monkeypatch.setattr(decoding, "YAML_LIMITS", Limits(max_bytes=5))
-    with pytest.raises(InputError, match="JSON may be larger"):
-        decoding.decode(b"a: bbbbbb", file="f")
+    with pytest.raises(InputError, match="export fewer kinds, or as JSON"):
+        decoding.decode(b"{apiVersion: v1}", file="f")
 
 
 def test_binary_junk_is_called_by_its_name(tmp_path):

@@ -96,7 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit code."""
     command = typer.main.get_command(application())
     try:
-        outcome = command.main(args=None if arguments is None else list(arguments), standalone_mode=False)
+        given = None if arguments is None else list(arguments)
+        outcome = command.main(args=given, prog_name="ecotone", standalone_mode=False)
         sys.stdout.flush()
     except typer.Abort:
         return _say("interrupted", 130)
@@ -109,7 +110,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(str(error), WRONG)
     except OutsideError as error:
         return _say(str(error), OUTSIDE)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as ending:
+        if not isinstance(ending, BrokenPipeError) and not isinstance(ending.__context__, BrokenPipeError):
+            raise
         # The reader of our output went away (`| head`): nothing left to say, and nobody to say it to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE

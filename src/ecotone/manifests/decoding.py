@@ -58,23 +58,32 @@ class _Head(msgspec.Struct, rename="camel"):
 
 def decode(data: bytes, *, file: str) -> list[Found]:
     """Every object of a file that matters here; objects of other kinds are passed over."""
-    start = data[:65536].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if start in (b"{", b"["):
-        if len(data) > JSON_MAX_BYTES:
-            raise InputError(_too_big(len(data), JSON_MAX_BYTES), file=file)
+    json = looks_like_json(data)
+    refuse_size(len(data), json=json, file=file)
+    if json:
         try:
             return list(_from_json(data.lstrip(b"\xef\xbb\xbf"), file=file))
-        except (msgspec.MsgspecError, _NotPlainError):
-            pass
-    if len(data) > YAML_LIMITS.max_bytes:
-        raise InputError(_too_big(len(data), YAML_LIMITS.max_bytes), file=file, hint="JSON may be larger")
-    if data.count(0, 0, 4096) and start not in (b"{", b"["):
+        except (msgspec.MsgspecError, _NotPlainError, UnicodeDecodeError, RecursionError):
+            # YAML is a superset and its reader knows where things are: it says what is wrong, or reads it after all.
+            refuse_size(len(data), json=False, file=file)
+    elif data.count(0, 0, 4096):
         raise InputError("the file is binary, not YAML or JSON", file=file)
-    return list(_from_yaml(data, file=file))
+    return list(_from_yaml(data, file=file, json=json))
 
 
-def _too_big(size: int, limit: int) -> str:
-    return f"the input has {size / 2**20:.0f} MiB, more than the {limit / 2**20:.0f} MiB that are read"
+def looks_like_json(data: bytes) -> bool:
+    return data[:65536].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
+
+
+def limit(*, json: bool) -> int:
+    return JSON_MAX_BYTES if json else YAML_LIMITS.max_bytes
+
+
+def refuse_size(size: int, *, json: bool, file: str) -> None:
+    most = limit(json=json)
+    if size > most:
+        message = f"{size / 2**20:.0f} MiB are more than the {most / 2**20:.0f} MiB that are read"
+        raise InputError(message, file=file, hint="export fewer kinds, or as JSON")
 
 
 # JSON, the fast way
@@ -142,8 +151,14 @@ def _json_item(item: Any, kind: str, api_version: str, *, file: str) -> Iterator
 # YAML, with positions
 
 
-def _from_yaml(data: bytes, *, file: str) -> Iterator[Found]:
-    for document in load_documents(data, file=file, limits=YAML_LIMITS):
+def _from_yaml(data: bytes, *, file: str, json: bool) -> Iterator[Found]:
+    try:
+        documents = load_documents(data, file=file, limits=YAML_LIMITS)
+    except InputError as error:
+        if json:
+            error.message = error.message.replace("not valid YAML", "neither valid JSON nor YAML")
+        raise
+    for document in documents:
         if document.is_null:
             continue
         yield from _yaml_object(document, kind=None, api_version=None)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ecotone.manifests import keys, wire
-from ecotone.manifests.decoding import JSON_MAX_BYTES, YAML_LIMITS, Found, decode
+from ecotone.manifests.decoding import Found, decode, limit, looks_like_json, refuse_size
 from ecotone.manifests.expansion import in_file_order, missing_pods
 from ecotone.manifests.pods import namespace_of
 from ecotone.manifests.replay import restore
@@ -107,29 +107,19 @@ def _bytes(file: Path) -> bytes:
     try:
         size = file.stat().st_size
         with file.open("rb") as stream:
-            if size > YAML_LIMITS.max_bytes:
-                start = stream.read(65536).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-                stream.seek(0)
-                _refuse_size(size, YAML_LIMITS.max_bytes if start not in (b"{", b"[") else JSON_MAX_BYTES, str(file))
-            return _take(stream, str(file))
+            return _take(stream, str(file), told=size)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", file=str(file)) from None
 
 
-def _take(stream: BinaryIO, file: str) -> bytes:
-    """At most what may be read; devices and pipes do not tell their size beforehand."""
-    data = stream.read(JSON_MAX_BYTES + 1)
-    _refuse_size(len(data), JSON_MAX_BYTES, file)
+def _take(stream: BinaryIO, file: str, *, told: int = 0) -> bytes:
+    """At most what may be read; pipes and devices do not tell their size beforehand, and some have no end."""
+    start = stream.read(65536)
+    json = looks_like_json(start)
+    refuse_size(told, json=json, file=file)
+    data = start + stream.read(limit(json=json) + 1 - len(start))
+    refuse_size(len(data), json=json, file=file)
     return data
-
-
-def _refuse_size(size: int, limit: int, file: str) -> None:
-    if size > limit:
-        raise InputError(
-            f"the file has {size / 2**20:.0f} MiB, more than the {limit / 2**20:.0f} MiB that are read",
-            file=file,
-            hint="export fewer kinds, or as JSON",
-        )
 
 
 # What is in them

@@ -18,6 +18,9 @@ DEFAULT_CPU = 100
 DEFAULT_MEMORY = 200 * 1024 * 1024
 DEFAULTS = {"cpu": DEFAULT_CPU, "memory": DEFAULT_MEMORY}
 
+# Columns are 64 bits wide and hold sums.
+LARGEST = 2**60
+
 Amounts = dict[str, int]
 
 
@@ -30,6 +33,8 @@ def amount(resource: str, text: wire.Quantity) -> int:
         raise InputError(f"{resource}: {error.message}", hint=error.hint) from None
     if found < 0:
         raise InputError(f"{resource}: quantity {text!r} is negative")
+    if found > LARGEST:
+        raise InputError(f"{resource}: quantity {text!r} is larger than anything")
     return found
 
 
