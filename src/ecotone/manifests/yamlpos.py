@@ -14,8 +14,10 @@ Merge keys (`<<`) are honoured.
 from __future__ import annotations
 
 import difflib
+import gc
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -159,6 +161,19 @@ def did_you_mean(word: str, valid: Iterable[str]) -> str | None:
     return "valid here: " + ", ".join(f"`{name}`" for name in sorted(candidates)) if candidates else None
 
 
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Hold the cycle collector while a large tree grows: it would walk all of it again and again and find nothing."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def load_documents(
     text: str | bytes,
     *,
@@ -175,8 +190,10 @@ def load_documents(
     builder = _Builder(file=file, limits=limits, problems=problems)
     parser = _LOADER(decoded)
     try:
-        while parser.check_event():
-            builder.take(parser.get_event())
+        with collector_paused():
+            take, more, following = builder.take, parser.check_event, parser.get_event
+            while more():
+                take(following())
     except yaml.reader.ReaderError as error:
         line, column = _locate(decoded, error.position if isinstance(error.position, int) else 0)
         raise InputError(

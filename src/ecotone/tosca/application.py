@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yamlpos import Node, collector_paused
 from ecotone.tosca.checks import Checks, is_dns_label, label_value_from
 from ecotone.tosca.definitions import EntityType
 from ecotone.tosca.functions import Properties
@@ -70,7 +70,8 @@ def load_application(
     path: str | Path, *, inputs: Mapping[str, Node] | None = None, name: str | None = None
 ) -> Application:
     """Read and check a template file as an application."""
-    return application_of(open_template(path, inputs=inputs), name=name)
+    with collector_paused():
+        return application_of(open_template(path, inputs=inputs), name=name)
 
 
 def parse_application(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ecotone.manifests.yamlpos import collector_paused
 from ecotone.tosca.application import Application, Service
 from ecotone.tosca.graph import ApplicationGraph, graph_of
 from ecotone.tosca.proxy import EXTERNAL_ANNOTATION, listen_port, proxy_affinity, proxy_container
@@ -33,7 +34,8 @@ def compile_application(
 ) -> list[dict[str, Any]]:
     """Every object of the application, in the order of the template."""
     compiler = _Compiler(application, graph or graph_of(application), namespace, scheduler_name)
-    return [item for service in application.services for item in compiler.objects(service)]
+    with collector_paused():
+        return [item for service in application.services for item in compiler.objects(service)]
 
 
 class _Compiler:

@@ -73,6 +73,8 @@ def compile_pattern(text: str) -> Pattern:
         tree = parser.parse(text)
     except (re.error, RecursionError, OverflowError, ValueError) as error:
         raise PatternError(str(error)) from None
+    if tree.state.flags & ~re.UNICODE:
+        raise PatternError("inline flags are not supported")
     pattern = Pattern()
     pattern.start = pattern.add()
     try:
