@@ -83,11 +83,15 @@ class Arena:
             key = f"{one['metadata']['namespace']}/{one['metadata']['name']}"
             self.log.read()
             self.log.forget(key)
-            kind, shaped = self._shape(self._create(one))
+            _, shaped = self._shape(self._create(one))
             theirs, seen = self._theirs(key)
             ours = judge([*self.namespaces, *made], shaped)
             results.append((key, theirs, ours))
-            made.append(self._shape(seen) if theirs.chosen else (kind, shaped))
+            if theirs.chosen:
+                made.append(self._shape(seen))
+            else:
+                # It would be retried behind our back and change the cluster that the next pod meets.
+                self.cluster.call("DELETE", f"/api/v1/namespaces/{key.replace('/', '/pods/')}?gracePeriodSeconds=0")
         return results
 
     def _create(self, one: dict[str, Any]) -> dict[str, Any]:

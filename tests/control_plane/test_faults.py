@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -15,7 +14,7 @@ from control_plane.faulty_proxy import Fault, FaultyProxy
 from control_plane.objects import node, pod
 from control_plane.processes import wait_until
 from control_plane.programs import Program, scheduler
-from control_plane.waiting import clear, placement, wait_bound
+from control_plane.waiting import placement, wait_bound
 
 NODES = 5
 
@@ -27,22 +26,34 @@ def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
     cluster.stop()
 
 
-@pytest.fixture
-def proxy(cluster: Cluster, tmp_path: Path) -> Iterator[FaultyProxy]:
-    proxy = FaultyProxy(cluster, tmp_path)
+@pytest.fixture(scope="module")
+def shared_proxy(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultyProxy]:
+    proxy = FaultyProxy(cluster, tmp_path_factory.mktemp("proxy"))
     yield proxy
     proxy.stop()
 
 
-@pytest.fixture
-def program(cluster: Cluster, proxy: FaultyProxy) -> Iterator[Program]:
+@pytest.fixture(scope="module")
+def shared_program(cluster: Cluster, shared_proxy: FaultyProxy) -> Iterator[Program]:
     cluster.create(*(node(f"n{number}", cpu="4") for number in range(NODES)))
-    program = scheduler(
-        cluster, "--watch-silence=1.5", "--request-timeout=0.5", kubeconfig=proxy.kubeconfig
-    ).wait_ready()
+    options = ("--watch-silence=1.5", "--request-timeout=0.5")
+    program = scheduler(cluster, *options, kubeconfig=shared_proxy.kubeconfig).wait_ready()
     yield program
     program.kill()
-    clear(cluster)
+
+
+@pytest.fixture
+def proxy(shared_proxy: FaultyProxy) -> Iterator[FaultyProxy]:
+    yield shared_proxy
+    shared_proxy.judges.clear()
+    shared_proxy.faults = 0
+
+
+@pytest.fixture
+def program(cluster: Cluster, shared_program: Program) -> Iterator[Program]:
+    """One process lives through all faults; each test leaves it an empty cluster."""
+    yield shared_program
+    cluster.call("DELETE", "/api/v1/namespaces/default/pods?gracePeriodSeconds=0")
 
 
 @pytest.fixture
