@@ -65,8 +65,14 @@ class Child:
         return (int(fields[11]) + int(fields[12])) / 100.0
 
     def resident_bytes(self) -> int:
+        return self._status("VmRSS")
+
+    def peak_bytes(self) -> int:
+        return self._status("VmHWM")
+
+    def _status(self, field: str) -> int:
         for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
+            if line.startswith(f"{field}:"):
                 return int(line.split()[1]) * 1024
         return 0
 
