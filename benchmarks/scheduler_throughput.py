@@ -40,6 +40,7 @@ APPS = 10
 SCHEDULERS = ("kube-scheduler", "kube-default", "ecotone")
 WORKLOADS = ("plain", "spread", "affinity")
 EVENT_SECONDS = 30.0
+PATIENCE_SECONDS = 300.0
 
 
 @dataclass
@@ -81,7 +82,8 @@ def app_of(number: int) -> str:
 def make_pod(number: int, *, workload: str, scheduler: str) -> dict[str, Any]:
     app = app_of(number)
     labels = {"app": app, "app-group": "bench", "pod-template-hash": "1"}
-    one = pod(f"bench-{number:05}", cpu="100m", memory="128Mi", labels=labels, scheduler=scheduler)
+    # Named as a ReplicaSet names its pods, all applications created side by side.
+    one = pod(f"{app}-1-{number:05}", cpu="100m", memory="128Mi", labels=labels, scheduler=scheduler)
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{app}-1", "uid": f"rs-{app}", "controller": True}
     one["metadata"]["ownerReferences"] = [owner]
     if workload == "spread":
@@ -196,10 +198,14 @@ class Bench:
         started = time.monotonic()
         child = self._start(scheduler)
         try:
-            first, last = await asyncio.wait_for(watching, 900)
+            first, last = await asyncio.wait_for(watching, PATIENCE_SECONDS)
             cpu = child.cpu_seconds()
             rss = child.peak_bytes() / 2**20
             events = await self._events(pods, until=last + EVENT_SECONDS)
+        except TimeoutError:
+            raise RuntimeError(
+                f"{scheduler} did not bind all pods in {PATIENCE_SECONDS:g} s:\n{child.tail()}"
+            ) from None
         finally:
             child.stop(grace=5)
             self.cluster.forget(child)
@@ -234,7 +240,7 @@ class Bench:
                         first = first or last
                 if len(seen) >= pods:
                     return first, last
-        raise RuntimeError("the watch ended early")
+        raise RuntimeError(f"the watch ended early: {rest[-300:]!r} {lines[-300:]!r}")
 
     async def _events(self, pods: int, *, until: float) -> int:
         """Scheduled events that arrived in time."""
