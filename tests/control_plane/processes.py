@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import signal
 import socket
 import subprocess
@@ -22,13 +23,27 @@ def free_ports(count: int) -> list[int]:
             one.close()
 
 
+_libc = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+
+
+def _die_with_parent() -> None:
+    """A test run that is killed leaves nothing behind either."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 class Child:
     def __init__(self, name: str, command: Sequence[str | Path], *, log: Path, env: dict[str, str] | None = None):
         self.name = name
         self.log = log
         with log.open("ab") as stream:
             self._process = subprocess.Popen(
-                [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=env
+                [str(part) for part in command],
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                env=env,
+                preexec_fn=_die_with_parent,
             )
 
     @property

@@ -36,7 +36,9 @@ class ApiError(OutsideError):
             decoded = msgspec.json.decode(body, type=Status)
         except msgspec.MsgspecError:
             decoded = Status(message=body[:200].decode("utf-8", "replace"))
-        return cls(status, " ".join(decoded.message.split()) or "no message", reason=decoded.reason, retry_after=retry_after)
+        return cls(
+            status, " ".join(decoded.message.split()) or "no message", reason=decoded.reason, retry_after=retry_after
+        )
 
     @property
     def conflict(self) -> bool:

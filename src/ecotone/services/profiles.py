@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
+from ecotone.manifests.configuration import read_configuration
 from ecotone.model.errors import InputError
 from ecotone.scheduling.policies import DEFAULT_POLICY, resolve
 from ecotone.scheduling.profile import Profile
@@ -33,9 +33,8 @@ def choose_profiles(*, names: Sequence[str], policy: str | None, config: Path | 
 
 
 def _read(config: Path) -> dict[str, Profile]:
-    read = import_module("ecotone.manifests.configuration").read_configuration
     found: dict[str, Profile] = {}
-    for profile in read(config):
+    for profile in read_configuration(config):
         if profile.scheduler_name in found:
             raise InputError(f"two profiles for schedulerName {profile.scheduler_name!r}", file=str(config))
         found[profile.scheduler_name] = profile

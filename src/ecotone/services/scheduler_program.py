@@ -22,8 +22,11 @@ from ecotone.kube.client import ApiClient
 from ecotone.kube.events import EventRecorder
 from ecotone.kube.kubeconfig import Connection
 from ecotone.kube.lease import Elector
+from ecotone.model.objects import Pod
+from ecotone.model.snapshot import Snapshot
+from ecotone.scheduling.explanation import document, explain
+from ecotone.scheduling.profile import Profile
 from ecotone.services.endpoints import Authoriser, Endpoints
-from ecotone.services.explaining import explain_record
 from ecotone.services.feeds import Feeds
 from ecotone.services.metrics import SchedulerMetrics
 from ecotone.services.pod_writer import PodWriter
@@ -63,9 +66,7 @@ class SchedulerProgram:
         ):
             recorder = EventRecorder(client, controller=next(iter(settings.profiles)), instance=settings.identity)
             writer = PodWriter(client, deadline=self._deadline, request_timeout=settings.request_timeout)
-            scheduler = Scheduler(
-                settings, writer=writer, recorder=recorder, explain=explain_record, metrics=self.metrics
-            )
+            scheduler = Scheduler(settings, writer=writer, recorder=recorder, explain=_explain, metrics=self.metrics)
             feeds = Feeds(client, scheduler, silence=settings.silence)
             endpoints = self._endpoints(client, scheduler, feeds)
             if settings.leader_elect:
@@ -198,6 +199,10 @@ async def _first(*works: Awaitable[Any]) -> None:
                 if task.done() and not task.cancelled():
                     task.result()
                 task.cancel()
+
+
+def _explain(profile: Profile, pod: Pod, view: Snapshot) -> dict[str, Any]:
+    return document(explain(view, profile, pod.key))
 
 
 def serve(connection: Connection, settings: SchedulerSettings, *, listen: str | None) -> None:
