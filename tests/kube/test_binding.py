@@ -81,7 +81,7 @@ def test_nothing_is_sent_after_the_deadline() -> None:
     async def run() -> None:
         async with serving() as (stub, client):
             with pytest.raises(UnreachableError):
-                await bind(client, namespace="ns", name="p", uid="u", node="n", deadline=time.monotonic() - 1)
+                await bind(client, namespace="ns", name="p", uid="u", node="n", deadline=lambda: time.monotonic() - 1)
             assert stub.requests == []
 
     asyncio.run(run())

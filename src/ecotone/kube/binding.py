@@ -9,7 +9,7 @@ pod is read first: if it has a node, that is the answer; if not, the same bindin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -21,6 +21,11 @@ from ecotone.kube.errors import ApiError, UnreachableError
 from ecotone.kube.resources import PODS
 
 ATTEMPTS = 8
+Deadline = Callable[[], float | None]
+
+
+def no_deadline() -> float | None:
+    return None
 
 
 class Outcome(Enum):
@@ -64,10 +69,13 @@ async def bind(
     uid: str,
     node: str,
     annotations: Mapping[str, str] | None = None,
-    deadline: float | None = None,
+    deadline: Deadline = no_deadline,
     timeout: float | None = None,
 ) -> Bound:
-    """Binds the pod with this uid to ``node``; raises ``UnreachableError`` only when ``deadline`` has come."""
+    """Binds the pod with this uid to ``node``; raises ``UnreachableError`` only when ``deadline()`` has come.
+
+    The deadline is asked anew for every attempt: a lease that was renewed meanwhile gives more time.
+    """
     metadata: dict[str, object] = {"name": name, "namespace": namespace, "uid": uid}
     if annotations:
         metadata["annotations"] = annotations
@@ -83,7 +91,7 @@ async def bind(
     detail = ""
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            await client.request("POST", path, body=encoded, deadline=deadline, timeout=timeout)
+            await client.request("POST", path, body=encoded, deadline=deadline(), timeout=timeout)
             return Bound(Outcome.BOUND, node, attempts=attempt)
         except ApiError as error:
             detail = error.detail
@@ -108,10 +116,10 @@ async def bind(
     return Bound(Outcome.REFUSED, detail=detail, attempts=ATTEMPTS)
 
 
-async def _where(client: ApiClient, *, namespace: str, name: str, uid: str, deadline: float | None) -> str | None:
+async def _where(client: ApiClient, *, namespace: str, name: str, uid: str, deadline: Deadline) -> str | None:
     """The pod's node, "" when it has none yet, None when that very pod no longer exists."""
     try:
-        answer = await client.request("GET", PODS.path(namespace=namespace, name=name), deadline=deadline)
+        answer = await client.request("GET", PODS.path(namespace=namespace, name=name), deadline=deadline())
     except ApiError as error:
         if error.not_found:
             return None

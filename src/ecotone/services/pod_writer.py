@@ -42,7 +42,7 @@ class PodWriter:
             uid=pod.uid,
             node=node,
             annotations=None if why is None else {WHY: why[:WHY_LIMIT]},
-            deadline=self._deadline(),
+            deadline=self._deadline,
             timeout=self._timeout,
         )
 

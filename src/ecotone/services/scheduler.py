@@ -89,9 +89,7 @@ class Scheduler:
         self._flights: set[asyncio.Task[None]] = set()
         self._landed = asyncio.Event()
         self._overcommit = OvercommitWatch()
-        self._memory: dict[str, dict[str, object]] = {}
-        self.binds = 0
-        self.last_bind = 0.0
+        self._term_over = False
 
     # The queue's questions
 
@@ -151,10 +149,12 @@ class Scheduler:
 
     async def run(self) -> None:
         """Schedules until cancelled; then waits for the bindings under way."""
+        self._term_over = False
         try:
             while True:
                 await self._round()
         finally:
+            self._term_over = True
             await self.land()
 
     async def land(self) -> None:
@@ -266,13 +266,18 @@ class Scheduler:
 
     async def _bind(self, flight: _Flight) -> None:
         why = flight.why if self.settings.explain_binds else None
-        try:
-            result = await self._writer.bind(flight.pod, flight.node, why=why)
-        except (UnreachableError, ApiError) as error:
-            # The term is over and nobody knows what became of it: the place stays taken until a new term reads anew.
-            log.warning("binding %s to %s: %s", flight.pod.key, flight.node, error)
-            self.metrics.bind_outcomes.labels("unknown").inc()
-            return
+        while True:
+            try:
+                result = await self._writer.bind(flight.pod, flight.node, why=why)
+                break
+            except (UnreachableError, ApiError) as error:
+                log.warning("binding %s to %s: %s", flight.pod.key, flight.node, error)
+                if self._term_over:
+                    # Nobody knows what became of it: the place stays taken until a new term reads anew.
+                    self.metrics.bind_outcomes.labels("unknown").inc()
+                    return
+                # Only the time was up, not the term: the same binding may be sent again, and no other.
+                await asyncio.sleep(0.1)
         self._landed_safely(flight, result)
 
     def _landed_safely(self, flight: _Flight, result: Bound) -> None:
@@ -280,8 +285,6 @@ class Scheduler:
         self.metrics.bind_outcomes.labels(result.outcome.value).inc()
         now = self._clock()
         if result.outcome is Outcome.BOUND:
-            self.binds += 1
-            self.last_bind = now
             self.metrics.attempts.labels("scheduled", profile).inc()
             self.metrics.attempt_duration.labels("scheduled", profile).observe(now - flight.popped)
             self.metrics.pod_attempts.observe(entry.attempts)
