@@ -7,11 +7,13 @@ Raspberry Pis of 1, 2 and 4 GiB, and cloud hosts behind the control node. Bound 
 has tens of candidate nodes, not all of them: that is what makes an edge an edge.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from ecotone.placement.instance import Application, Component, Host, Instance
 from ecotone.placement.links import Link, LinkGraph
-from ecotone.placement.taxi import CLOUD_TYPES, MIB, PODS
+from ecotone.placement.taxi import CLOUD_TYPES, MIB, PODS, taxi_application
 
 
 def random_small(seed: int) -> Instance:
@@ -83,6 +85,21 @@ def edge_cluster(
         distance=graph.distances(),
         links=graph,
     )
+
+
+def taxi_cluster(*, nodes: int, applications: int, sizes: int, seed: int = 0) -> Instance:
+    """The same cluster with the paper's application in up to three sizes: as published, half and half again as large."""
+    plain = edge_cluster(nodes=nodes, applications=0, classes=1, seed=seed)
+    return replace(plain, applications=tuple(_sized(f"taxi-{k}", (2, 1, 3)[k % sizes]) for k in range(applications)))
+
+
+def _sized(name: str, halves: int) -> Application:
+    taxi = taxi_application(name)
+
+    def resize(component: Component) -> Component:
+        return replace(component, demand=tuple(amount * halves // 2 for amount in component.demand))
+
+    return replace(taxi, queue=resize(taxi.queue), microservices=tuple(resize(c) for c in taxi.microservices))
 
 
 def _links(position: np.ndarray, draw: np.random.Generator, cloud: int, neighbours: int = 4) -> list[Link]:

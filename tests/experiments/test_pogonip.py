@@ -1,0 +1,91 @@
+"""The Pogonip experiments print what the paper printed, beside what we compute."""
+
+from pathlib import Path
+
+import pytest
+
+from ecotone.experiments.pogonip_arrivals import creation_order, pogonip_with_window
+from ecotone.experiments.pogonip_kubernetes import kube_scheduler
+from ecotone.experiments.pogonip_one import optimal_range
+from ecotone.experiments.registry import EXPERIMENTS, Options, Result, find
+from ecotone.model.errors import InputError
+from ecotone.placement.solution import figures
+from ecotone.placement.taxi import scenario_1, scenario_2
+
+
+def column(result: Result, table: int, name: str) -> dict[str, object]:
+    chosen = result.tables[table]
+    return {str(row[0]): row[list(chosen.header).index(name)] for row in chosen.rows}
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    return find("pogonip-1").run(Options(runs=40, report=tmp_path_factory.mktemp("one")))
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    return find("pogonip-2").run(Options(runs=6, report=tmp_path_factory.mktemp("two")))
+
+
+def test_the_first_figure_is_met_where_it_is_deterministic(one: Result) -> None:
+    mean, median = column(one, 0, "mean ms"), column(one, 0, "median ms")
+    assert (mean["first-fit"], median["first-fit"]) == (56.25, 57.5)
+    assert mean["pogonip-opt"] == 15.0
+    assert column(one, 0, "max")["pogonip"] == 35.0
+    assert one.figures["policies"]["round-robin"]["runs"] == [[15, 95, 20, 10]] + [[105, 120, 200, 105]] * 4
+
+
+def test_all_six_outcomes_of_the_heuristic_are_listed(one: Result) -> None:
+    assert len(one.tables[1].rows) == 6
+
+
+def test_kube_scheduler_avoids_the_control_node() -> None:
+    """What its published runs had in common; its draw decides the rest."""
+    instance = scenario_1()
+    hosts = {host for seed in range(8) for host in kube_scheduler(instance, seed=seed).hosts[0]}
+    assert instance.index["cn"] not in hosts and len(hosts) >= 5
+
+
+def test_optimal_placements_range_from_fifteen_to_twenty_seven_and_a_half_milliseconds() -> None:
+    assert optimal_range(scenario_1()) == (15.0, 27.5)
+
+
+def test_the_second_experiment_deploys_as_published_or_more(two: Result) -> None:
+    deployed, price = column(two, 0, "deployed of 8"), column(two, 0, "price $/h")
+    assert (deployed["pogonip-opt"], deployed["improved greedy"], deployed["pogonip (all pods known)"]) == (
+        "8",
+        "8",
+        "8",
+    )
+    assert (price["pogonip-opt"], price["improved greedy"]) == ("8", "8")
+    edge = column(two, 0, "pods on edge")
+    assert (edge["pogonip-opt"], edge["improved greedy"]) == ("20", "20")
+    assert column(two, 0, "GiB in cloud")["pogonip-opt"] == "14"
+
+
+def test_pictures_are_written(one: Result, two: Result) -> None:
+    written = [*one.plots, *two.plots]
+    assert len(written) == 3 and all(Path(each).stat().st_size > 10_000 for each in written)
+
+
+def test_a_prototype_that_decides_early_deploys_six_or_seven_mostly() -> None:
+    instance = scenario_2()
+    counts = []
+    for seed in range(30):
+        run = pogonip_with_window(instance, order=creation_order(instance, seed), window=16, seed=seed)
+        counts.append(figures(instance, run.placement(instance)).apps_placed)
+    assert sum(count in (6, 7) for count in counts) >= 25
+
+
+def test_seeing_all_pods_the_same_prototype_deploys_all_eight() -> None:
+    instance = scenario_2()
+    for seed in range(5):
+        run = pogonip_with_window(instance, order=creation_order(instance, seed), window=40, seed=seed)
+        assert figures(instance, run.placement(instance)).apps_placed == 8
+
+
+def test_an_unknown_experiment_names_a_near_one() -> None:
+    assert {"pogonip-1", "pogonip-2", "pogonip-time"} <= set(EXPERIMENTS)
+    with pytest.raises(InputError, match="pogonip-2"):
+        find("pogonip-3")
