@@ -68,7 +68,11 @@ def talks(world: World, own: Name) -> dict[Name, Talk]:
                 talk.out = True
             else:
                 talk.out, talk.into = here < there, here > there
-    found = {name: talk for name, talk in found.items() if name[0] != "" or (talk.flows and max(talk.flows) > 0)}
+    found = {
+        name: talk
+        for name, talk in found.items()
+        if talk.affinity > 0 or talk.sync is not None or (talk.flows and max(talk.flows) > 0)
+    }
     _weigh(found)
     return {name: talk for name, talk in found.items() if talk.weight > 0}
 

@@ -7,6 +7,7 @@ trips on the critical path of one request that passes through the workload:
 * a request comes from exactly one caller, so callers (users included) share one round trip, by traffic or else by affinity;
 * a callee is called as often as its traffic compares with the traffic that comes in, once if no traffic is known, and a
   little (`IDLE`) if the channel is there but silent now;
+* a peer that is listed without any usable figure is no channel;
 * a synchronous channel counts in full, an asynchronous one by `ASYNCHRONOUS`; where only priorities are known, by how the
   priority compares with that of a synchronous route.
 
@@ -81,7 +82,7 @@ def _channels(state: ClusterState, own: Name) -> list[Channel]:
     for channel in found.values():
         _measure(state, ours, own, channel)
         _direct(state, own, channel)
-    _weigh([each for each in found.values() if not each.users or each.traffic])
+    _weigh([each for each in found.values() if each.affinity > 0 or each.synchronous is not None or each.traffic])
     return list(found.values())
 
 

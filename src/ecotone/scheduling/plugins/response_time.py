@@ -11,7 +11,7 @@ import numpy as np
 
 from ecotone.model.arrays import Floats, Rows
 from ecotone.scheduling import cost
-from ecotone.scheduling.peers import talks_to_itself
+from ecotone.scheduling.channels import channels
 from ecotone.scheduling.plugin import Change, Cycle, Scores, pick
 
 UNNOTICED_MS = 10.0
@@ -30,7 +30,8 @@ class ResponseTime:
         self.model = cost.Model(service_ms=serviceMs, price_ms=priceMs)
 
     def placement_changes(self, cycle: Cycle) -> Change:
-        return "everything" if talks_to_itself(cycle.state, cycle.pod.kind) else "row"
+        own = (cycle.pod.kind.workload.namespace, cycle.pod.kind.workload.name)
+        return "everything" if any(each.peer == own for each in channels(cycle.state, own)) else "row"
 
     def prescore(self, cycle: Cycle) -> None:
         """The network's part holds for every replica, unless they talk among themselves."""
