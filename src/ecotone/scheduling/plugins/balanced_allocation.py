@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ecotone.model.arrays import Floats, Ints, Rows
+from ecotone.model.arrays import Floats, Ints, Mask, Rows
 from ecotone.scheduling.plugin import Change, Cycle
 from ecotone.scheduling.plugins.node_resources_fit import read_weights, shares
 
@@ -30,46 +30,55 @@ class NodeResourcesBalancedAllocation:
         if not any(cycle.pod.spec.request(name) for name, _ in self.weights):
             return None
         found = list(shares(cycle, rows, self.weights, nonzero=False))
-        capacity = [each[1] for each in found]
-        before = _balance([_fraction(taken, size) for _, size, taken, _ in found], capacity)
-        after = _balance([_fraction(taken + asked, size) for _, size, taken, asked in found], capacity)
-        return HALF + (HALF + after - before) // 2
+        missing = [share.missing for share in found]
+        before = _balance([_fraction(share.taken, share.capacity) for share in found], missing)
+        after = _balance([_fraction(share.taken + share.asked, share.capacity) for share in found], missing)
+        after -= before
+        after += HALF
+        after //= 2
+        after += HALF
+        return after
 
 
 def _fraction(part: Ints, whole: Ints) -> Floats:
-    return np.minimum(part / np.maximum(whole, 1), 1.0)
+    fraction: Floats = np.true_divide(part, whole)
+    return np.minimum(fraction, 1.0, out=fraction)
 
 
-def _balance(fractions: list[Floats], capacity: list[Ints]) -> Ints:
+def _balance(fractions: list[Floats], missing: list[Mask | None]) -> Ints:
     """100 x (1 - deviation), cut off; a resource that a node does not have is left out on that node."""
-    some = [size > 0 for size in capacity]
-    if len(fractions) == 2:
-        deviation = np.abs((fractions[0] - fractions[1]) / 2)
-        if not (some[0].all() and some[1].all()):
-            deviation = np.where(some[0] & some[1], deviation, 0.0)
+    if len(fractions) == 2 and missing[0] is None and missing[1] is None:
+        deviation = _half_difference(*fractions)
     else:
-        deviation = _deviation(fractions, some)
-    balance: Ints = ((1 - deviation) * 100.0).astype(np.int64)
-    return balance
+        deviation = _deviation(fractions, missing)
+    np.subtract(1.0, deviation, out=deviation)
+    deviation *= 100.0
+    return deviation.astype(np.int64)
 
 
-def _deviation(fractions: list[Floats], some: list[Any]) -> Floats:
+def _half_difference(one: Floats, other: Floats) -> Floats:
+    difference = one - other
+    difference /= 2.0
+    return np.abs(difference, out=difference)
+
+
+def _deviation(fractions: list[Floats], missing: list[Mask | None]) -> Floats:
     """The general case: any number of resources, each node with those it has."""
-    size = len(fractions[0]) if fractions else 0
-    deviation = np.zeros(size)
-    patterns = np.array(some, dtype=np.bool_).T
+    deviation = np.zeros(len(fractions[0]) if fractions else 0)
+    nowhere = np.zeros(len(deviation), dtype=np.bool_)
+    patterns = ~np.array([nowhere if each is None else each for each in missing], dtype=np.bool_).T
     for pattern in np.unique(patterns, axis=0):
         rows = np.flatnonzero((patterns == pattern).all(axis=1))
         used = [fraction[rows] for fraction, has in zip(fractions, pattern, strict=True) if has]
         if len(used) == 2:
-            deviation[rows] = np.abs((used[0] - used[1]) / 2)
+            deviation[rows] = _half_difference(*used)
         elif len(used) > 2:
             total = np.zeros(len(rows))
             for fraction in used:
-                total = total + fraction
+                total += fraction
             mean = total / len(used)
             squares = np.zeros(len(rows))
             for fraction in used:
-                squares = squares + (fraction - mean) * (fraction - mean)
+                squares += (fraction - mean) * (fraction - mean)
             deviation[rows] = np.sqrt(squares / len(used))
     return deviation

@@ -7,15 +7,15 @@ arguments they have in Kubernetes: LeastAllocated (the default), MostAllocated, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ecotone.model.arrays import Ints, Mask, Rows
 from ecotone.model.errors import InputError, did_you_mean
-from ecotone.model.nodes import BASE_RESOURCES
+from ecotone.model.nodes import BASE_RESOURCES, NodeTable
 from ecotone.model.objects import Node, Pod
 from ecotone.scheduling.plugin import Change, Cycle, Event, Rejection, pick
 
@@ -26,7 +26,7 @@ MAX_SHAPE_SCORE = 10
 
 Weights = tuple[tuple[str, int], ...]
 Judge = Callable[[Ints, Ints], Ints]
-"""(asked, capacity) -> 0..100 per row; only rows with capacity matter."""
+"""(asked, capacity) -> 0..100 per row; may work in the place of `asked`."""
 
 
 class NodeResourcesFit:
@@ -89,18 +89,23 @@ class NodeResourcesFit:
         return resource in self.ignored or resource.partition("/")[0] in self.ignored_groups
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        by_shape = self.strategy == "RequestedToCapacityRatio"
         total = np.zeros(len(rows), dtype=np.int64)
         weights: Ints | int = 0
-        for weight, capacity, taken, asked in shares(cycle, rows, self.weights, nonzero=True):
-            some = capacity > 0
-            points = self.judge(taken + asked, np.maximum(capacity, 1))
-            if self.strategy == "RequestedToCapacityRatio":
-                some &= points > 0
-            total += points * (some * weight)
-            weights = weights + some * weight
-        if self.strategy == "RequestedToCapacityRatio":
+        for share in shares(cycle, rows, self.weights, nonzero=True):
+            points = self.judge(share.taken + share.asked, share.capacity)
+            if share.missing is not None or by_shape:
+                counts = points > 0 if by_shape else np.ones(len(rows), dtype=np.bool_)
+                counts = counts if share.missing is None else counts & ~share.missing
+                points *= counts
+                weights = weights + counts * share.weight
+            else:
+                weights = weights + share.weight
+            total += points * share.weight if share.weight != 1 else points
+        if by_shape:
             return half_up(total / np.maximum(weights, 1))
-        return total // np.maximum(weights, 1)
+        total //= np.maximum(weights, 1)
+        return total
 
     def hint(self, event: Event, pod: Pod, reasons: Sequence[str]) -> bool:  # noqa: ARG002
         if isinstance(event.new, Node):
@@ -137,11 +142,21 @@ def read_weights(resources: Sequence[Mapping[str, Any]] | None) -> Weights:
     return weights
 
 
-def shares(cycle: Cycle, rows: Rows, weights: Weights, *, nonzero: bool) -> Iterable[tuple[int, Ints, Ints, int]]:
-    """Per scored resource: its weight, and for each row capacity, what is taken, and what the pod adds.
+class Share(NamedTuple):
+    """One scored resource over some rows: what there is, what is taken, and what the pod adds.
 
-    An extended resource counts only for pods that ask for it.
+    `missing` marks rows that have none of it (None: all have some); their capacity reads 1, so that it can divide.
     """
+
+    weight: int
+    capacity: Ints
+    missing: Mask | None
+    taken: Ints
+    asked: int
+
+
+def shares(cycle: Cycle, rows: Rows, weights: Weights, *, nonzero: bool) -> Iterator[Share]:
+    """The resources that count for the pod: an extended one only if it asks for it."""
     nodes, usage, spec = cycle.state.nodes, cycle.state.usage, cycle.pod.spec
     for resource, weight in weights:
         column = nodes.column(resource)
@@ -151,7 +166,23 @@ def shares(cycle: Cycle, rows: Rows, weights: Weights, *, nonzero: bool) -> Iter
         taken = usage.requested
         if nonzero and column < 2:
             taken, asked = usage.nonzero, spec.nonzero[column]
-        yield weight, pick(nodes.allocatable[:, column], rows, cycle), pick(taken[:, column], rows, cycle), asked
+        capacity, missing = _capacity(nodes, column)
+        yield Share(
+            weight,
+            pick(capacity, rows, cycle),
+            None if missing is None else pick(missing, rows, cycle),
+            pick(taken[:, column], rows, cycle),
+            asked,
+        )
+
+
+def _capacity(nodes: NodeTable, column: int) -> tuple[Ints, Mask | None]:
+    def compute(table: NodeTable) -> tuple[Ints, Mask | None]:
+        capacity = np.ascontiguousarray(table.allocatable[:, column])
+        missing = capacity <= 0
+        return np.maximum(capacity, 1), missing if missing.any() else None
+
+    return nodes.derived(("capacity", column), compute)
 
 
 def is_extended(resource: str) -> bool:
@@ -179,13 +210,18 @@ def _judge(strategy: str, ratio: Mapping[str, Any]) -> Judge:
 
 
 def _least(asked: Ints, capacity: Ints) -> Ints:
-    left: Ints = np.maximum(capacity - asked, 0) * MAX // capacity
-    return left
+    return _percent(np.maximum(np.subtract(capacity, asked, out=asked), 0, out=asked), capacity)
 
 
 def _most(asked: Ints, capacity: Ints) -> Ints:
-    taken: Ints = np.minimum(asked, capacity) * MAX // capacity
-    return taken
+    return _percent(np.minimum(asked, capacity, out=asked), capacity)
+
+
+def _percent(part: Ints, whole: Ints) -> Ints:
+    """How many whole hundredths; works in the place of `part`."""
+    part *= MAX
+    part //= whole
+    return part
 
 
 def _ratio(shape: Sequence[Mapping[str, Any]]) -> Judge:
@@ -201,7 +237,7 @@ def _ratio(shape: Sequence[Mapping[str, Any]]) -> Judge:
     table = np.array([_on_line(points, percent) for percent in range(MAX + 1)], dtype=np.int64)
 
     def judge(asked: Ints, capacity: Ints) -> Ints:
-        return table[np.minimum(asked, capacity) * MAX // capacity]
+        return table[_most(asked, capacity)]
 
     return judge
 

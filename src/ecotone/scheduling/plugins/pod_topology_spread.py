@@ -8,7 +8,7 @@ Pods on their way out count neither way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask, Rows
 from ecotone.model.errors import InputError
+from ecotone.model.kinds import Pair, fixed_pair
 from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import Node, Pod, ServiceSelector
 from ecotone.model.selectors import NOTHING, LabelSelector, Requirement, SpreadConstraint
@@ -34,6 +35,7 @@ ZONE = "topology.kubernetes.io/zone"
 TEMPLATE_HASH = "pod-template-hash"
 
 Constraints = tuple[SpreadConstraint, ...]
+_Services = dict[tuple[str, Pair | None], list[LabelSelector]]
 SYSTEM_DEFAULTS = (
     SpreadConstraint(3, HOSTNAME, SOFT, NOTHING),
     SpreadConstraint(5, ZONE, SOFT, NOTHING),
@@ -103,7 +105,7 @@ class PodTopologySpread:
         if self.system and defaultConstraints:
             raise InputError("defaultConstraints need defaultingType List")
         self.defaults = SYSTEM_DEFAULTS if self.system else tuple(_read_constraint(each) for each in defaultConstraints)
-        self._services: tuple[tuple[ServiceSelector, ...], dict[str, list[LabelSelector]]] = ((), {})
+        self._services: tuple[tuple[ServiceSelector, ...], _Services] = ((), {})
 
     # Filtering
 
@@ -201,7 +203,7 @@ class PodTopologySpread:
         """Who belongs to the pod: what its Services and its own controller select, all of it."""
         requirements: dict[Requirement, None] = {}
         labels = dict(pod.kind.labels)
-        for selector in self._services_in(state, pod.namespace):
+        for selector in self._services_of(state, pod):
             if selector.matches(labels):
                 requirements.update(dict.fromkeys(selector.requirements))
         workload = state.workloads.get(pod.kind.workload)
@@ -214,14 +216,16 @@ class PodTopologySpread:
                 requirements[Requirement(TEMPLATE_HASH, "In", (template,))] = None
         return LabelSelector(tuple(requirements))
 
-    def _services_in(self, state: ClusterState, namespace: str) -> Sequence[LabelSelector]:
+    def _services_of(self, state: ClusterState, pod: Pod) -> Iterator[LabelSelector]:
+        """Services that may select the pod: those of its namespace that name one of its labels, or none in particular."""
         known, index = self._services
         if known is not state.services:
             index = {}
             for service in state.services:
-                index.setdefault(service.namespace, []).append(service.selector)
+                index.setdefault((service.namespace, fixed_pair(service.selector)), []).append(service.selector)
             self._services = (state.services, index)
-        return index.get(namespace, ())
+        for pair in (None, *pod.kind.labels):
+            yield from index.get((pod.namespace, pair), ())
 
     # Waking up
 
