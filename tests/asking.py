@@ -73,7 +73,7 @@ def _scores(
     if raw is None:
         return None, None
     everywhere = plugin.score(cycle, nodes.all_rows)
-    assert np.array_equal(everywhere[rows], raw)
+    assert np.array_equal(everywhere[rows], raw, equal_nan=True)
     normalized = plugin.normalize(cycle, raw) if hasattr(plugin, "normalize") else raw
     names = [nodes.names[row] for row in rows]
     return dict(zip(names, raw.tolist(), strict=True)), dict(zip(names, np.asarray(normalized).tolist(), strict=True))
