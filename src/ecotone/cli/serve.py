@@ -85,7 +85,9 @@ def scheduler(
             str(error), hint="see --lease-duration, --lease-renew-deadline, --lease-retry-period"
         ) from None
     settings = SchedulerSettings(
-        profiles=choose_profiles(names=scheduler_name or [], policy=policy, config=config),
+        profiles=choose_profiles(
+            names=scheduler_name or [], policy=policy, config=config, never_violate_budgets=never_violate_budgets
+        ),
         leader_elect=leader_elect,
         lease=lease,
         lease_namespace=lease_namespace,
@@ -94,7 +96,6 @@ def scheduler(
         round_size=batch,
         bindings_in_flight=bindings,
         request_timeout=request_timeout,
-        never_violate_budgets=never_violate_budgets,
         max_age=max_age,
         seed=seed,
         silence=watch_silence,

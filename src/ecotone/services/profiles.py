@@ -14,8 +14,18 @@ from ecotone.scheduling.profile import Profile
 DEFAULT_NAME = "ecotone"
 
 
-def choose_profiles(*, names: Sequence[str], policy: str | None, config: Path | None) -> dict[str, Profile]:
+def choose_profiles(
+    *, names: Sequence[str], policy: str | None, config: Path | None, never_violate_budgets: bool = False
+) -> dict[str, Profile]:
     """Profiles by schedulerName."""
+    chosen = _chosen(names, policy, config)
+    if never_violate_budgets:
+        polite = {"violateDisruptionBudgets": False}
+        chosen = {name: profile.with_args("DefaultPreemption", **polite) for name, profile in chosen.items()}
+    return chosen
+
+
+def _chosen(names: Sequence[str], policy: str | None, config: Path | None) -> dict[str, Profile]:
     if config is None:
         profile = resolve(policy or DEFAULT_POLICY)
         return {name: replace(profile, scheduler_name=name) for name in names or [DEFAULT_NAME]}

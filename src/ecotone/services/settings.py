@@ -23,7 +23,6 @@ class SchedulerSettings:
     round_size: int = 128
     bindings_in_flight: int = 64
     request_timeout: float = 5.0
-    never_violate_budgets: bool = False
     max_age: float = 300.0
     seed: int = 0
     explain_binds: bool = True
