@@ -36,7 +36,7 @@ class Refused(Exception):
 class Cluster:
     """etcd and kube-apiserver; controllers, kwok and kube-scheduler on request."""
 
-    def __init__(self, directory: Path, *, kwok: bool = False, controllers: bool = True) -> None:
+    def __init__(self, directory: Path, *, kwok: bool = False, controllers: bool = True, audit: bool = False) -> None:
         found = binaries.directory()
         if found is None:
             raise FileNotFoundError("the control plane's binaries are missing: make controlplane")
@@ -44,7 +44,10 @@ class Cluster:
         self.directory = directory
         self._with_kwok = kwok
         self._with_controllers = controllers
+        self._with_audit = audit
+        self.audit_log = directory / "audit.log"
         self._children: list[Child] = []
+        self._started: dict[str, int] = {}
         self._tokens = {"admin": secrets.token_hex(16)}
         etcd, peer, api, manager, fake = free_ports(5)
         self._ports = {"etcd": etcd, "peer": peer, "api": api, "manager": manager, "kwok": fake}
@@ -78,7 +81,8 @@ class Cluster:
 
     def child(self, name: str, command: Sequence[str | Path], *, env: dict[str, str] | None = None) -> Child:
         """Starts a process that ends with the cluster."""
-        number = sum(1 for one in self._children if one.name == name)
+        number = self._started.get(name, 0)
+        self._started[name] = number + 1
         child = Child(name, command, log=self.directory / f"{name}-{number}.log", env=env)
         self._children.append(child)
         return child
@@ -133,6 +137,10 @@ class Cluster:
             "--endpoint-reconciler-type=none",
             "--v=0",
         ]
+        if self._with_audit:
+            policy = self.directory / "audit-policy.yaml"
+            policy.write_text("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")
+            command += [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit_log}"]
         self.apiserver = self.child("kube-apiserver", [part for part in [*command, disabled] if part])
         certificate = self.directory / "certs" / "apiserver.crt"
         wait_until(certificate.is_file, timeout=30, what="server certificate", child=self.apiserver)
@@ -254,9 +262,34 @@ class Cluster:
             raise Refused(error.code, error.read().decode(errors="replace")) from None
         return content.decode() if raw else json.loads(content)
 
-    def kubectl(self, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        command = [self.bin / "kubectl", f"--kubeconfig={self.kubeconfig}", *arguments]
+    def kubectl(
+        self, *arguments: str, env: dict[str, str] | None = None, plain: bool = False
+    ) -> subprocess.CompletedProcess[str]:
+        """``plain`` adds no flag of its own: in front of a plugin's name kubectl would take it for the plugin."""
+        own = [] if plain else [f"--kubeconfig={self.kubeconfig}"]
+        command = [self.bin / "kubectl", *own, *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=60)
+
+    def token(self, user: str) -> str:
+        return self._tokens[user]
+
+    def review(self, user: str, rule: dict[str, Any]) -> bool:
+        """Whether this user has the right that the rule describes."""
+        resource, _, subresource = rule["resources"][0].partition("/")
+        attributes = {
+            "group": rule["apiGroups"][0],
+            "resource": resource,
+            "subresource": subresource,
+            "verb": rule["verbs"][0],
+            "namespace": "default",
+        }
+        body = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "spec": {"user": user, "resourceAttributes": attributes},
+        }
+        answer = self.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body)
+        return bool(answer["status"]["allowed"])
 
     def list(self, path: str) -> list[dict[str, Any]]:
         return self.call("GET", path)["items"]

@@ -1,0 +1,113 @@
+"""A stock kube-scheduler with our extender: pods land where the network term says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from control_plane.cluster import Cluster
+from control_plane.objects import deployment, node, pod
+from control_plane.processes import Child, wait_until
+from control_plane.programs import Program
+from control_plane.waiting import clear, placement, wait_bound
+from ecotone.services.install import extender_configuration
+
+NODES = ("near", "middling", "far")
+RTT = {"near": 1.0, "middling": 40.0, "far": 90.0}
+
+
+@pytest.fixture(scope="module")
+def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
+    cluster = start_cluster(controllers=False)
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture
+def program(cluster: Cluster) -> Iterator[Program]:
+    program = Program(cluster, "extender", "--policy=ecotone").wait_ready()
+    yield program
+    if program.child.running:
+        program.stop()
+
+
+@pytest.fixture
+def kube_scheduler(cluster: Cluster, program: Program) -> Iterator[Child]:
+    # Exactly what `ecotone manifests extender` prints, but for the address.
+    child = cluster.start_kube_scheduler(extender_configuration(program.address))
+    yield child
+    child.stop()
+    cluster.forget(child)
+
+
+@pytest.fixture(autouse=True)
+def scene(cluster: Cluster) -> Iterator[None]:
+    """A database on ``near``, and a front end that talks to it."""
+    latencies = {one: {other: abs(RTT[one] - RTT[other]) for other in NODES if other != one} for one in NODES}
+    cluster.create(
+        *(node(name, annotations={"ecotone.dev/latencies": json.dumps(latencies[name])}) for name in NODES),
+        deployment("front", annotations={"ecotone.dev/traffic": json.dumps({"db": 50_000})}),
+        deployment("db"),
+        owned("db", "db-0", nodeName="near"),
+    )
+    yield
+    clear(cluster)
+    cluster.call("DELETE", "/apis/apps/v1/namespaces/default/deployments")
+
+
+def owned(workload: str, name: str, **spec: object) -> dict[str, object]:
+    one = pod(name, scheduler="default-scheduler", labels={"app": workload, "pod-template-hash": "1"}, **spec)
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{workload}-1", "uid": "1", "controller": True}
+    one["metadata"]["ownerReferences"] = [owner]
+    return one
+
+
+def test_pods_land_next_to_their_peer(cluster: Cluster, kube_scheduler: Child, program: Program) -> None:
+    cluster.create(*(owned("front", f"front-{number}") for number in range(5)))
+    where = wait_bound(cluster, 6, child=kube_scheduler)
+    assert {where[f"front-{number}"] for number in range(5)} == {"near"}
+    assert program.metric("ecotone_extender_requests_total", verb="prioritize", result="ok") >= 5
+
+
+def test_a_dead_extender_does_not_stop_scheduling(cluster: Cluster, kube_scheduler: Child, program: Program) -> None:
+    program.stop()
+    cluster.create(owned("front", "front-0"))
+    wait_bound(cluster, 2, child=kube_scheduler)
+
+
+def test_scores_are_integers_from_0_to_10_over_the_nodes_asked_about(cluster: Cluster, program: Program) -> None:
+    asked = {"Pod": owned("front", "front-9"), "NodeNames": list(NODES), "Nodes": None}
+    wait_until(lambda: program.post("/prioritize", asked)[0]["Score"] == 10, timeout=10, what="filled cache")
+    scores = {one["Host"]: one["Score"] for one in program.post("/prioritize", asked)}
+    assert scores["near"] == 10
+    assert scores["far"] == 0
+    assert 0 < scores["middling"] < 10
+    two = {"Pod": owned("front", "front-9"), "NodeNames": ["middling", "far"]}
+    assert {one["Host"]: one["Score"] for one in program.post("/prioritize", two)} == {"middling": 10, "far": 0}
+
+
+def test_filter_keeps_what_it_has_nothing_against(cluster: Cluster, program: Program) -> None:
+    asked = {"Pod": owned("front", "front-9"), "NodeNames": [*NODES, "unheard-of"]}
+    answer = program.post("/filter", asked)
+    assert answer["NodeNames"] == [*NODES, "unheard-of"]
+    assert answer["FailedNodes"] == {}
+    assert answer["Error"] == ""
+    full = {"Pod": owned("front", "front-9"), "Nodes": {"items": [{"metadata": {"name": "near"}}]}}
+    assert program.post("/filter", full)["Nodes"]["items"][0]["metadata"]["name"] == "near"
+
+
+def test_preempt_keeps_candidates_and_their_victims(cluster: Cluster, program: Program) -> None:
+    victims = {"near": {"Pods": [{"UID": "u1"}], "NumPDBViolations": 1}}
+    answer = program.post("/preempt", {"Pod": owned("front", "front-9"), "NodeNameToMetaVictims": victims})
+    assert answer == {"NodeNameToMetaVictims": victims}
+
+
+def test_bind_binds_the_very_pod(cluster: Cluster, program: Program) -> None:
+    cluster.create(pod("by-hand", scheduler="nobody"))
+    uid = cluster.call("GET", "/api/v1/namespaces/default/pods/by-hand")["metadata"]["uid"]
+    wanted = {"PodName": "by-hand", "PodNamespace": "default", "PodUID": "another", "Node": "far"}
+    assert program.post("/bind", wanted)["Error"]
+    assert program.post("/bind", {**wanted, "PodUID": uid}) == {"Error": ""}
+    assert placement(cluster)["by-hand"] == "far"

@@ -1,0 +1,84 @@
+"""explain, plan and apply on a live cluster: the same answers as on its export, also through kubectl."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from control_plane.cluster import Cluster
+from control_plane.objects import node, pod
+from control_plane.programs import environment, run_ecotone
+from control_plane.waiting import clear, placement
+
+
+@pytest.fixture(scope="module")
+def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
+    cluster = start_cluster(controllers=False)
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture(autouse=True)
+def scene(cluster: Cluster) -> Iterator[None]:
+    cluster.create(node("n1"), node("n2", cpu="1"), pod("there", nodeName="n1"), pod("waits", cpu="2"), pod("small"))
+    yield
+    clear(cluster)
+
+
+def export(cluster: Cluster, path: Path) -> Path:
+    exported = cluster.kubectl("get", "nodes,pods,namespaces,services", "-A", "-o", "json")
+    assert exported.returncode == 0, exported.stderr
+    path.write_text(exported.stdout)
+    return path
+
+
+def test_live_and_exported_give_the_same_answer(cluster: Cluster, tmp_path: Path) -> None:
+    file = export(cluster, tmp_path / "cluster.json")
+    for command in (["explain", "default/waits"], ["plan"]):
+        live = run_ecotone(cluster, *command, "--policy=kube-default", "-o", "json")
+        exported = run_ecotone(cluster, *command, "--policy=kube-default", "-o", "json", "-f", str(file))
+        assert live[0] == exported[0] == 0, live[2] + exported[2]
+        assert json.loads(live[1]) == json.loads(exported[1])
+
+
+def test_apply_does_what_its_dry_run_says(cluster: Cluster) -> None:
+    code, told, problems = run_ecotone(cluster, "apply", "--policy=kube-default", "--dry-run", "-o", "json")
+    assert code == 0, problems
+    steps = json.loads(told)["steps"]
+    assert {one["pod"] for one in steps} == {"default/waits", "default/small"}
+    assert set(placement(cluster)) == {"there"}, "a dry run changes nothing"
+    code, done, problems = run_ecotone(cluster, "apply", "--policy=kube-default", "-o", "json")
+    assert code == 0, problems
+    assert json.loads(done)["steps"] == steps
+    where = placement(cluster)
+    assert {one["pod"].removeprefix("default/"): one["node"] for one in steps} == {
+        name: where[name] for name in ("waits", "small")
+    }
+
+
+def test_kubectl_finds_us_as_a_plugin(cluster: Cluster, tmp_path: Path) -> None:
+    plugin = tmp_path / "kubectl-ecotone"
+    plugin.write_text(
+        f'#!/bin/sh\nexec "{sys.executable}" -c "import sys; from ecotone.cli import main; sys.exit(main())" "$@"\n'
+    )
+    plugin.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    env = environment(PATH=path, KUBECONFIG=str(cluster.kubeconfig))
+    done = cluster.kubectl(
+        "ecotone", "explain", "pod/waits", "--policy=kube-default", "-o", "json", env=env, plain=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["node"] == "n1"
+
+
+def test_an_unreachable_cluster_is_one_line_and_exit_code_3(cluster: Cluster, tmp_path: Path) -> None:
+    dead = cluster.kubeconfig.read_text().replace(cluster.server, "https://127.0.0.1:1")
+    (tmp_path / "config").write_text(dead)
+    code, out, problems = run_ecotone(cluster, "plan", "--kubeconfig", str(tmp_path / "config"))
+    assert (code, out) == (3, "")
+    assert len(problems.strip().splitlines()) == 1
