@@ -3,6 +3,7 @@ import os
 
 import pytest
 
+from ecotone.scheduling import POLICIES
 from examples.transcripts import ROOT, readmes, renewed, run, steps
 
 
@@ -41,7 +42,7 @@ def explained(pod, placed, monkeypatch, *more):
         "-o",
         "json",
     ]
-    answer = json.loads(run(f"ecotone explain {pod}-0 {' '.join(words)}"))
+    answer = json.loads(run(f"ecotone explain {pod}-0 {' '.join(words)}", notes=False))
     totals = {each["name"]: each["total"] for each in answer["nodes"] if each["feasible"]}
     return answer["node"], totals
 
@@ -75,3 +76,40 @@ def test_load_decides_where_the_publisher_goes(monkeypatch):
 def test_with_more_publishing_a_new_gateway_prefers_the_publishers_node(monkeypatch):
     node, totals = explained("api-gateway", 6, monkeypatch, "-f", "later.yaml")
     assert (node, best(totals)) == ("node0", ["node0"])
+
+
+def test_the_sock_shop_is_what_its_tosca_template_compiles_to(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    compiled = run("ecotone tosca compile tosca/sock-shop.tosca.yaml", notes=False)
+    assert (ROOT / "02-sock-shop" / "application.yaml").read_text() == compiled
+
+
+WAITING = [
+    "front-end-ztc9lctcwb-6kbms",
+    "checkout-dmzffll57h-mnfsd",
+    "kafka-2",
+    "inference-tqssznbfsx-grfbk",
+    "debug-shell",
+]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_export_can_be_explained_with_every_policy(policy, monkeypatch):
+    monkeypatch.chdir(ROOT / "03-real-cluster")
+    for pod in WAITING:
+        answer = json.loads(run(f"ecotone explain -f export.yaml {pod} --policy {policy} -o json", notes=False))
+        assert len(answer["nodes"]) == 10
+        for each in answer["nodes"]:
+            assert each["feasible"] or each["reasons"]
+        assert answer["node"] in [None, *(each["name"] for each in answer["nodes"] if each["feasible"])]
+        names = {each["name"]: each for each in answer["nodes"]}
+        assert not names["edge-turin-1"]["feasible"]
+        if pod != "inference-tqssznbfsx-grfbk":
+            assert not names["gpu-a-1"]["feasible"]
+
+
+def test_a_node_that_nobody_measured_does_not_win_by_that(monkeypatch):
+    monkeypatch.chdir(ROOT / "03-real-cluster")
+    for policy in ("ecotone", "sophos", "sophos-dag", "communication-aware", "netmarks", "nas"):
+        command = f"ecotone explain -f export.yaml {WAITING[0]} --policy {policy} -o name"
+        assert run(command, notes=False) not in ("node/edge-turin-2\n", "")

@@ -39,15 +39,15 @@ def steps(text: str) -> list[Step]:
     return found
 
 
-def run(command: str) -> str:
-    """What the command prints to stdout; anything but an answer (0: yes, 1: no) is a failure."""
+def run(command: str, *, notes: bool = True) -> str:
+    """What a terminal would show, notes included; anything but an answer (0: yes, 1: no) is a failure."""
     program, *arguments = shlex.split(command)
     assert program == "ecotone", command
-    printed, said = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown if notes else io.StringIO()):
         code = main(arguments)
-    assert code in (0, 1), f"{command}: {said.getvalue()}"
-    return printed.getvalue()
+    assert code in (0, 1), f"{command}: {shown.getvalue()}"
+    return shown.getvalue()
 
 
 def renewed(text: str) -> str:
