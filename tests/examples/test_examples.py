@@ -3,7 +3,9 @@ import os
 
 import pytest
 
+from ecotone.manifests.reading import read_paths
 from ecotone.scheduling import POLICIES
+from ecotone.scheduling.explanation import explain
 from examples.transcripts import ROOT, readmes, renewed, run, steps
 
 
@@ -84,32 +86,28 @@ def test_the_sock_shop_is_what_its_tosca_template_compiles_to(monkeypatch):
     assert (ROOT / "02-sock-shop" / "application.yaml").read_text() == compiled
 
 
-WAITING = [
-    "front-end-ztc9lctcwb-6kbms",
-    "checkout-dmzffll57h-mnfsd",
-    "kafka-2",
-    "inference-tqssznbfsx-grfbk",
-    "debug-shell",
-]
+FRONT_END = "shop/front-end-ztc9lctcwb-6kbms"
+INFERENCE = "data/inference-tqssznbfsx-grfbk"
+PODS = [FRONT_END, "shop/checkout-dmzffll57h-mnfsd", "data/kafka-2", INFERENCE, "default/debug-shell"]
+
+
+@pytest.fixture(scope="module")
+def export():
+    return read_paths([ROOT / "03-real-cluster" / "export.yaml"])
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_the_export_can_be_explained_with_every_policy(policy, monkeypatch):
-    monkeypatch.chdir(ROOT / "03-real-cluster")
-    for pod in WAITING:
-        answer = json.loads(run(f"ecotone explain -f export.yaml {pod} --policy {policy} -o json", notes=False))
-        assert len(answer["nodes"]) == 10
-        for each in answer["nodes"]:
-            assert each["feasible"] or each["reasons"]
-        assert answer["node"] in [None, *(each["name"] for each in answer["nodes"] if each["feasible"])]
-        names = {each["name"]: each for each in answer["nodes"]}
-        assert not names["edge-turin-1"]["feasible"]
-        if pod != "inference-tqssznbfsx-grfbk":
-            assert not names["gpu-a-1"]["feasible"]
+def test_the_export_can_be_explained_with_every_policy(policy, export):
+    for pod in PODS:
+        answer = explain(export, policy, pod)
+        nodes = {each.name: each for each in answer.nodes}
+        assert len(nodes) == 10
+        assert all(each.feasible or each.reasons for each in answer.nodes)
+        assert answer.node is None or nodes[answer.node].feasible
+        assert not nodes["edge-turin-1"].feasible
+        assert nodes["gpu-a-1"].feasible == (pod == INFERENCE)
 
 
-def test_a_node_that_nobody_measured_does_not_win_by_that(monkeypatch):
-    monkeypatch.chdir(ROOT / "03-real-cluster")
-    for policy in ("ecotone", "sophos", "sophos-dag", "communication-aware", "netmarks", "nas"):
-        command = f"ecotone explain -f export.yaml {WAITING[0]} --policy {policy} -o name"
-        assert run(command, notes=False) not in ("node/edge-turin-2\n", "")
+@pytest.mark.parametrize("policy", ["ecotone", "sophos", "sophos-dag", "communication-aware", "netmarks", "nas"])
+def test_a_node_that_nobody_measured_does_not_win_by_that(policy, export):
+    assert explain(export, policy, FRONT_END).node not in ("edge-turin-2", None)
