@@ -46,9 +46,10 @@ def explain_pod(
     seed: sources.Seed = None,
     kubeconfig: sources.Kubeconfig = None,
     context: sources.Context = None,
+    application: sources.ApplicationFile = None,
 ) -> None:
     profile = sources.chosen_policy(policy, config)
-    snapshot = sources.Source(files, kubeconfig, context, now, max_age, seed).snapshot()
+    snapshot = sources.Source(files, kubeconfig, context, now, max_age, seed, application).snapshot()
     found = sources.find_pod(snapshot, pod, None if all_namespaces else namespace)
     answer = explain(snapshot, profile, found.key)
     if output.structured:

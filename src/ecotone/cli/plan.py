@@ -44,9 +44,10 @@ def plan(
     seed: sources.Seed = None,
     kubeconfig: sources.Kubeconfig = None,
     context: sources.Context = None,
+    application: sources.ApplicationFile = None,
 ) -> None:
     profile = sources.chosen_policy(policy, config)
-    source = sources.Source(files, kubeconfig, context, now, max_age, seed)
+    source = sources.Source(files, kubeconfig, context, now, max_age, seed, application)
     made = make_plan(source.snapshot(), profile, moves=deschedule, namespace=None if all_namespaces else namespace)
     for message in made.notes:
         note(message)

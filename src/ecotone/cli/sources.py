@@ -17,7 +17,7 @@ import typer
 
 from ecotone.cli.output import notes
 from ecotone.manifests.configuration import read_configuration
-from ecotone.manifests.reading import read_paths
+from ecotone.manifests.reading import Amend, read_paths
 from ecotone.manifests.times import parse_time
 from ecotone.model.errors import InputError, OutsideError, did_you_mean
 from ecotone.model.objects import Pod
@@ -35,6 +35,10 @@ Namespace = Annotated[str | None, typer.Option("-n", "--namespace", help="Only p
 AllNamespaces = Annotated[bool, typer.Option("-A", "--all-namespaces", help="Pods of all namespaces.")]
 PolicyName = Annotated[str | None, typer.Option("--policy", help=f"Policy by name (default {DEFAULT_POLICY}).")]
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Scheduler configuration with the profile to use.")]
+ApplicationFile = Annotated[
+    str | None,
+    typer.Option("--application", metavar="TEMPLATE", help="A TOSCA template of the application, laid over -f."),
+]
 Now = Annotated[
     str | None, typer.Option("--now", help="Time of the snapshot, RFC 3339 (default: newest in the files).")
 ]
@@ -55,16 +59,26 @@ class Source:
     now: str | None = None
     max_age: str | None = None
     seed: int | None = None
+    application: str | None = None
 
     def snapshot(self) -> Snapshot:
         now = None if self.now is None else moment(self.now)
         max_age = None if self.max_age is None else duration(self.max_age, "--max-age")
         if self.files:
             told: list[str] = []
-            snapshot = read_paths(self.files, now=now, max_age=max_age, seed=self.seed, notes=told)
+            amend = None if self.application is None else _overlay(self.application)
+            snapshot = read_paths(self.files, now=now, max_age=max_age, seed=self.seed, notes=told, amend=amend)
             notes(told)
             return snapshot
+        if self.application is not None:
+            raise InputError("--application is laid over files: give the cluster with -f")
         return _live(self, now=now, max_age=max_age)
+
+
+def _overlay(template: str) -> Amend:
+    from ecotone.tosca.overlay import overlay
+
+    return overlay(template)
 
 
 def _live(source: Source, *, now: float | None, max_age: float | None) -> Snapshot:

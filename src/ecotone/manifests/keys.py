@@ -55,6 +55,8 @@ SYNCHRONOUS = {
     "amqp": False,
     "mqtt": False,
     "httpserverpush": False,
+    "synchronous": True,
+    "asynchronous": False,
 }
 _LATENCY_PREFIXES = ("network-cost-", "l-", "network-latency.")
 _BANDWIDTH_PREFIXES = ("network-bandwidth.",)

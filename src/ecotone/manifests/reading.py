@@ -7,7 +7,7 @@ thing that cannot be used is reported with its place. "Now" is the newest time f
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -28,6 +28,8 @@ STDIN = "-"
 ENDINGS = (".yaml", ".yml", ".json")
 MOST_FILES = 10_000
 
+Amend = Callable[[list[Found], list[str]], list[Found]]
+
 
 def read_paths(
     paths: Sequence[str | Path],
@@ -37,9 +39,11 @@ def read_paths(
     seed: int | None = None,
     stdin: BinaryIO | None = None,
     notes: list[str] | None = None,
+    amend: Amend | None = None,
 ) -> Snapshot:
     """The snapshot that these files describe. `notes` collects what a person should know about it."""
-    return read_objects(paths, now=now, max_age=max_age, seed=seed, stdin=stdin, notes=notes).state.freeze()
+    store = read_objects(paths, now=now, max_age=max_age, seed=seed, stdin=stdin, notes=notes, amend=amend)
+    return store.state.freeze()
 
 
 def read_objects(
@@ -50,14 +54,17 @@ def read_objects(
     seed: int | None = None,
     stdin: BinaryIO | None = None,
     notes: list[str] | None = None,
+    amend: Amend | None = None,
 ) -> Objects:
-    """The same, as a store that further objects can be put into."""
+    """The same, as a store that further objects can be put into. `amend` may change and add objects before they are used."""
     found = [each for path in paths for each in _read(str(path), stdin)]
     notes = [] if notes is None else notes
     found = _without_doubles(found, notes)
     if not found:
         where = ", ".join(str(path) for path in paths)
         raise InputError("no Kubernetes objects that matter here", file=where, hint="export nodes, pods and workloads")
+    if amend is not None:
+        found = amend(found, notes)
     told = next((each for each in reversed(found) if each.kind == "SnapshotState"), None)
     state: wire.SnapshotState | None = None if told is None else told.value
     if now is None:

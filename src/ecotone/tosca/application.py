@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 PROFILE = "ecotone/profile.yaml"
 MILLISECONDS = 1000
+ASYNCHRONOUS = ("Asynchronous", "HTTPServerPush", "AMQP")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,12 @@ class Channel:
     type: str
     priority: int
     deadline_ms: float | int | None = None
-    asynchronous: bool = False
+    protocol: str | None = None
+    """The profile's own type nearest to `type`, without `Route`; None for a plain PriorityRoute."""
+
+    @property
+    def asynchronous(self) -> bool:
+        return self.protocol in ASYNCHRONOUS
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +184,15 @@ class _Reader:
                     relationship.name,
                     requirement.properties.get("priority") or 0,
                     _number(deadline.base * MILLISECONDS) if deadline is not None else None,
-                    _is(relationship, "AsynchronousRoute"),
+                    _protocol(relationship),
                 )
             )
         return found
+
+
+def _protocol(relationship: EntityType) -> str | None:
+    own = next(ancestor for ancestor in relationship.lineage() if ancestor.at.file == PROFILE)
+    return own.name.removesuffix("Route") if own.name != "PriorityRoute" else None
 
 
 def _number(value: Fraction) -> float | int:

@@ -10,18 +10,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ecotone.manifests.keys import AFFINITY, APP, APP_GROUP, DEADLINES, EXTERNAL, INDEX, MAX_LATENCY, PROTOCOLS, ROLE
 from ecotone.manifests.yamlpos import collector_paused
 from ecotone.tosca.application import Application, Service
 from ecotone.tosca.graph import ApplicationGraph, graph_of
-from ecotone.tosca.proxy import EXTERNAL_ANNOTATION, listen_port, proxy_affinity, proxy_container
+from ecotone.tosca.proxy import listen_port, proxy_affinity, proxy_container
 
-AFFINITY = "ecotone.dev/affinity"
-DEADLINES = "ecotone.dev/deadlines"
-MAX_LATENCY = "ecotone.dev/max-latency"
-INDEX = "ecotone.dev/index"
-ROLE = "ecotone.dev/role"
-APP = "app"
-APP_GROUP = "app-group"
 MESSAGE_QUEUE = "message-queue"
 
 
@@ -49,6 +43,7 @@ class _Compiler:
         self._scheduler_name = scheduler_name
         self._affinity = graph.affinity()
         self._deadlines = graph.deadlines()
+        self._protocols = graph.protocols()
         self._index = graph.index()
         self._bound = _queue_bound(application, graph)
 
@@ -84,7 +79,7 @@ class _Compiler:
         spec["template"] = {"metadata": self._pod_metadata(service), "spec": self._pod(service)}
         annotations = dict(service.annotations)
         if service.external:
-            annotations[EXTERNAL_ANNOTATION] = f"{service.endpoint['host']}:{service.endpoint['port']}"
+            annotations[EXTERNAL] = f"{service.endpoint['host']}:{service.endpoint['port']}"
         return {
             "apiVersion": "apps/v1",
             "kind": "Deployment",
@@ -97,11 +92,12 @@ class _Compiler:
         role = service.settings.get("role")
         if role is not None:
             labels[ROLE] = role
-        annotations = {}
+        annotations: dict[str, str] = {}
         if service.name in self._affinity:
             annotations[AFFINITY] = _compact(self._affinity[service.name])
-        if service.name in self._deadlines:
-            annotations[DEADLINES] = _compact(self._deadlines[service.name])
+        for key, known in ((DEADLINES, self._deadlines), (PROTOCOLS, self._protocols)):
+            if service.name in known:
+                annotations[key] = _compact(known[service.name])
         if self._bound is not None:
             annotations[MAX_LATENCY] = f"{self._bound:g}ms"
         metadata: dict[str, Any] = {"labels": {**labels, **_sorted(service.labels)}}

@@ -57,6 +57,15 @@ class ApplicationGraph:
                 peers[channel.target] = min(peers.get(channel.target, channel.deadline_ms), channel.deadline_ms)
         return result
 
+    def protocols(self) -> dict[str, dict[str, str]]:
+        """How a pair talks; of several channels the one that waits for answers, then the one of highest priority."""
+        result: dict[str, dict[str, str]] = {}
+        ranked = sorted(self.channels, key=lambda channel: (not channel.asynchronous, channel.priority))
+        for channel in ranked:
+            if channel.protocol is not None:
+                result.setdefault(channel.source, {})[channel.target] = channel.protocol
+        return result
+
     def as_dict(self) -> dict[str, Any]:
         """The published shape (contract, `tosca graph`)."""
         return {
@@ -78,7 +87,7 @@ class ApplicationGraph:
                     "type": channel.type,
                     "priority": channel.priority,
                     "deadline_ms": channel.deadline_ms,
-                    "asynchronous": channel.asynchronous,
+                    "protocol": channel.protocol,
                 }
                 for channel in self.channels
             ],
@@ -134,7 +143,7 @@ def read_graph(path: Path) -> ApplicationGraph:
             _field(node, "type", str),
             _field(node, "priority", int),
             _optional(node, "deadline_ms", None),
-            bool(_optional(node, "asynchronous", False)),
+            _optional(node, "protocol", None),
         )
         for end in ("source", "target"):
             if getattr(channel, end) not in known:

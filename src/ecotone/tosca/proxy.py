@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ecotone.manifests.keys import TIER
 from ecotone.tosca.application import Service
 
-TIER_LABEL = "ecotone.dev/tier"
-EXTERNAL_ANNOTATION = "ecotone.dev/external"
 _UNPRIVILEGED = 1024
 _SHIFT = 10_000
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - inside the proxy's own pod, which the Service exposes
@@ -77,7 +76,7 @@ def proxy_affinity(service: Service) -> dict[str, Any]:
         expressions = [_is_in(key, value) for key, value in sorted(near.items())]
         required = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
         return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
-    preferred = [{"weight": 100, "preference": {"matchExpressions": [_is_in(TIER_LABEL, "cloud")]}}]
+    preferred = [{"weight": 100, "preference": {"matchExpressions": [_is_in(TIER, "cloud")]}}]
     return {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
 
 

@@ -98,11 +98,6 @@ class Draft:
         return lines
 
 
-def by_priority(priority: int) -> str:
-    """The relationship type whose default is that priority, else the general one."""
-    return next((name for name, default in DEFAULT_PRIORITY.items() if default == priority), "PriorityRoute")
-
-
 def _template(service: DraftService) -> dict[str, Any]:
     capabilities: dict[str, Any] = {}
     metadata = {

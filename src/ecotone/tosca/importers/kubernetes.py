@@ -13,17 +13,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from ecotone.manifests.keys import AFFINITY, APP_GROUP, DEADLINES, EXTERNAL, INDEX, PROTOCOLS, ROLE
 from ecotone.manifests.yamlpos import Node
 from ecotone.model.errors import InputError
 from ecotone.tosca.checks import RESERVED_LABELS, is_dns_label, label_value_from
-from ecotone.tosca.compiler import AFFINITY, APP_GROUP, DEADLINES, INDEX, ROLE
-from ecotone.tosca.importers.draft import Draft, DraftChannel, DraftService, by_priority
+from ecotone.tosca.importers.draft import DEFAULT_PRIORITY, Draft, DraftChannel, DraftService
 from ecotone.tosca.importers.guess import mentioned
 from ecotone.tosca.importers.objects import WORKLOADS, at, json_mapping, kind, name, objects, plain, strings, text
 from ecotone.tosca.ordering import order
-from ecotone.tosca.proxy import EXTERNAL_ANNOTATION
 
-_KEPT_ANNOTATIONS = frozenset({EXTERNAL_ANNOTATION, "kubectl.kubernetes.io/last-applied-configuration"})
+_KEPT_ANNOTATIONS = frozenset({EXTERNAL, "kubectl.kubernetes.io/last-applied-configuration"})
 
 
 def import_manifests(texts: Iterable[tuple[str, str | bytes]], *, app_group: str | None = None) -> Draft:
@@ -89,7 +88,7 @@ def _service(workload: Node, found: list[Node]) -> DraftService:
     replicas = at(workload, "spec", "replicas")
     if replicas is not None and replicas.value != 1:
         service.settings["replicas"] = replicas.plain()
-    host, separator, port = annotations.get(EXTERNAL_ANNOTATION, "").rpartition(":")
+    host, separator, port = annotations.get(EXTERNAL, "").rpartition(":")
     if separator and port.isdigit():
         service.external = True
         service.endpoint = {"host": host, "port": int(port)}
@@ -282,11 +281,14 @@ def connect(draft: Draft, workload: Node, aliases: dict[str, str]) -> None:
     annotations = strings(at(workload, "spec", "template", "metadata", "annotations"))
     deadlines = json_mapping(annotations.get(DEADLINES))
     affinity = json_mapping(annotations.get(AFFINITY))
+    protocols = json_mapping(annotations.get(PROTOCOLS))
     for target, priority in affinity.items():
         if target in draft.services and _is_priority(priority):
             deadline = deadlines.get(target)
             limit = deadline if _is_priority(deadline) and deadline else None
-            draft.connect(DraftChannel(source, target, by_priority(int(priority)), int(priority), limit))
+            named = f"{protocols.get(target)}Route"
+            kind_of = named if named in DEFAULT_PRIORITY else "PriorityRoute"
+            draft.connect(DraftChannel(source, target, kind_of, int(priority), limit))
     if affinity:
         return
     environment = draft.services[source].settings.get("env", {})

@@ -12,6 +12,7 @@ import math
 from collections import deque
 from collections.abc import Iterable
 
+from ecotone.manifests.keys import TRAFFIC
 from ecotone.manifests.yamlpos import Node
 from ecotone.model.errors import InputError
 from ecotone.tosca.importers.draft import Draft, DraftChannel
@@ -19,7 +20,6 @@ from ecotone.tosca.importers.guess import route_type
 from ecotone.tosca.importers.kubernetes import import_manifests, service_name
 from ecotone.tosca.importers.objects import WORKLOADS, at, json_mapping, kind, name, objects, strings
 
-TRAFFIC = "ecotone.dev/traffic"
 _OTHER_DIALECTS = ("traffic-", "traffic.")
 _USERS = "users@"
 
