@@ -130,7 +130,15 @@ class _Sink:
             log.warning("%s %s/%s is ignored: %s", self._kind, item.metadata.namespace, item.metadata.name, error)
             return
         if self._event is not None:
-            self._keeper.cache.tell(self._event, "update", None, item.metadata.name)
+            self._keeper.cache.tell(self._event, "update", None, self._meaning(item.metadata))
+
+    def _meaning(self, metadata: wire.Metadata) -> object:
+        """What plugins' hints compare: the model's object where there is one."""
+        if self._kind == "PersistentVolumeClaim":
+            return self._keeper.cache.state.claims.get(f"{metadata.namespace}/{metadata.name}")
+        if self._kind == "PersistentVolume":
+            return self._keeper.cache.state.volumes.get(metadata.name)
+        return metadata.name
 
     def remove(self, key: str, uid: str) -> None:  # noqa: ARG002 - the mirror's protocol
         self._objects.drop(self._kind, key)

@@ -13,6 +13,7 @@ from ecotone.kube.client import ApiClient
 from ecotone.kube.errors import ApiError, UnreachableError
 from ecotone.kube.eviction import preempt, set_status
 from ecotone.model.objects import Pod
+from ecotone.services.volumes import Choice, bind_volumes
 
 log = logging.getLogger(__name__)
 
@@ -45,6 +46,9 @@ class PodWriter:
             deadline=self._deadline,
             timeout=self._timeout,
         )
+
+    async def bind_volumes(self, choice: Choice) -> None:
+        await bind_volumes(self._client, choice)
 
     async def unschedulable(self, pod: Pod, message: str) -> None:
         """The PodScheduled condition that autoscalers and people look at; written only when it says something new."""

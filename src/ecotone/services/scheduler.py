@@ -28,7 +28,7 @@ from ecotone.model.state import ClusterState
 from ecotone.scheduling.decide import decide
 from ecotone.scheduling.plugin import Event
 from ecotone.scheduling.profile import Profile
-from ecotone.services import messages
+from ecotone.services import messages, volumes
 from ecotone.services.live_cache import LiveCache
 from ecotone.services.metrics import SchedulerMetrics
 from ecotone.services.overcommit import OvercommitWatch
@@ -252,7 +252,8 @@ class Scheduler:
     def _take_off(self, flight: _Flight) -> None:
         self.cache.assume(flight.pod, flight.node)
         self.queue.done(flight.pod.uid)
-        task = asyncio.create_task(self._bind(flight))
+        choice = volumes.choose(self.cache.state, flight.pod, flight.node)
+        task = asyncio.create_task(self._bind(flight) if choice is None else self._bind_with(flight, choice))
         self._flights.add(task)
         task.add_done_callback(self._land_one)
 
@@ -263,6 +264,15 @@ class Scheduler:
             self._recorder.resume()
         if not task.cancelled() and task.exception() is not None:
             log.error("a binding ended in an error", exc_info=task.exception())
+
+    async def _bind_with(self, flight: _Flight, choice: volumes.Choice) -> None:
+        try:
+            await self._writer.bind_volumes(choice)
+        except volumes.VolumesFailedError as error:
+            volumes.forget(self.cache.state, choice)
+            self._landed_safely(flight, Bound(Outcome.REFUSED, detail=str(error)))
+            return
+        await self._bind(flight)
 
     async def _bind(self, flight: _Flight) -> None:
         why = flight.why if self.settings.explain_binds else None

@@ -118,7 +118,7 @@ class VolumeBinding:
         if book is None or not book.unbound:
             return None
         state, node = cycle.state, cycle.state.nodes.nodes[row]
-        chosen = _choose(state, book.unbound, node)
+        chosen = choose_volumes(state, book.unbound, node)
         if chosen is None:
             return NO_VOLUME_FREE
         book.undo = []
@@ -159,7 +159,7 @@ def _bindable(state: ClusterState, claims: Sequence[Claim]) -> Mask:
     if len(set(classes)) < len(classes):
         # Claims that compete for the same volumes may each find one, but not all of them together.
         for row in np.flatnonzero(mask):
-            mask[row] = _choose(state, claims, state.nodes.nodes[row]) is not None
+            mask[row] = choose_volumes(state, claims, state.nodes.nodes[row]) is not None
     return mask
 
 
@@ -215,7 +215,7 @@ def _made(state: ClusterState, claim: Claim) -> Mask:
     return mask
 
 
-def _choose(state: ClusterState, claims: Sequence[Claim], node: Node) -> Mapping[str, Volume] | None:
+def choose_volumes(state: ClusterState, claims: Sequence[Claim], node: Node) -> Mapping[str, Volume] | None:
     """Which volume each claim takes on this node (none: one is made); None if one of them gets nothing."""
     alone = NodeTable([node])
     chosen: dict[str, Volume] = {}

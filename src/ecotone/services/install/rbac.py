@@ -36,6 +36,9 @@ SCHEDULER_RULES: list[Rule] = [
     _rule("", ["pods"], ["get", "delete"]),
     _rule("", ["pods/binding"], ["create"]),
     _rule("", ["pods/status"], ["patch"]),
+    # Volumes that wait for their first consumer: telling where it is, and seeing that they are bound.
+    _rule("", ["persistentvolumeclaims"], ["get", "patch"]),
+    _rule("", ["persistentvolumes"], ["patch"]),
     _rule("events.k8s.io", ["events"], ["create", "patch"]),
     # Whether a caller of /decisions from another machine may see that pod.
     _rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
