@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
+import secrets
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 import yaml
 
 from control_plane.cluster import Cluster, Refused, collection
-from control_plane.objects import deployment, node, pod
+from control_plane.objects import claim, deployment, local_volume, mounting, node, pod, waiting_class
 from control_plane.processes import wait_until
 from control_plane.programs import Program, run_ecotone, scheduler
 from control_plane.waiting import clear, notes, placement
@@ -25,7 +26,7 @@ LEASE = ("--leader-elect", "--lease-duration=3", "--lease-renew-deadline=2", "--
 
 @pytest.fixture(scope="module")
 def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
-    cluster = start_cluster(controllers=False, audit=True)
+    cluster = start_cluster(audit=True)
     code, printed, problems = run_ecotone(cluster, "manifests", "crds", "rbac")
     assert code == 0, problems
     for one in yaml.safe_load_all(printed):
@@ -38,6 +39,7 @@ def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
     cluster.create(
         {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 9}
     )
+    cluster.create(waiting_class("local", "kubernetes.io/no-provisioner"))
     yield cluster
     cluster.stop()
 
@@ -55,7 +57,7 @@ def exercise(cluster: Cluster, program: Program, *, timeout: float) -> None:
     """Everything the scheduler does: bind, report, preempt, elect, and answer questions."""
     program.wait_ready(timeout)
     cluster.create(node("n1", cpu="1"))
-    cluster.create(deployment("web"), pod("first", cpu="600m"))
+    cluster.create(deployment("web", replicas=0), pod("first", cpu="600m"))
     wait_until(lambda: "first" in placement(cluster), timeout=timeout, what="binding", child=program.child)
     wait_until(lambda: bool(notes(cluster, "Scheduled", "first")), timeout=timeout, what="event")
     cluster.create(pod("urgent", cpu="800m", priorityClassName="high"))
@@ -67,10 +69,17 @@ def exercise(cluster: Cluster, program: Program, *, timeout: float) -> None:
         return any(one["type"] == "PodScheduled" for one in late["status"].get("conditions", []))
 
     wait_until(told, timeout=timeout, what="condition", child=program.child)
+    disk = f"disk-{secrets.token_hex(4)}"
+    cluster.create(local_volume(disk, "n1", "1Gi"))
+    cluster.call("POST", "/api/v1/namespaces/default/persistentvolumeclaims", claim(disk, "local", "1Gi"))
+    cluster.create(mounting("stores", disk))
+    wait_until(lambda: "stores" in placement(cluster), timeout=timeout, what="volume", child=program.child)
 
 
 def tidy(cluster: Cluster) -> None:
     clear(cluster)
+    cluster.call("DELETE", "/api/v1/namespaces/default/persistentvolumeclaims")
+    cluster.call("DELETE", "/api/v1/persistentvolumes")
     cluster.call("DELETE", "/apis/apps/v1/namespaces/default/deployments")
     cluster.call("DELETE", "/apis/events.k8s.io/v1/namespaces/default/events")
     cluster.call("DELETE", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases")
@@ -100,9 +109,10 @@ def test_it_works_with_the_printed_role_and_is_refused_nothing(cluster: Cluster,
         for resource in rule["resources"]
         for verb in rule["verbs"]
     }
-    # Watches end only with the server, reviews need a caller from another machine, and a pod is read back or an
-    # event counted only after a failure or a repetition: each is shown to be needed below instead.
+    # Watches end only with the server, reviews need a caller from another machine, a claim is patched only when its
+    # volume is yet to be made, and a pod is read back or an event counted only after a failure or a repetition.
     rare = {
+        ("", "persistentvolumeclaims", "patch"),
         ("", "pods", "get"),
         ("events.k8s.io", "events", "patch"),
         ("authentication.k8s.io", "tokenreviews", "create"),
@@ -145,7 +155,7 @@ def without(rules: list[dict[str, Any]], gone: dict[str, Any]) -> list[dict[str,
     return left
 
 
-RARE = {"get pods", "patch events", "create tokenreviews", "create subjectaccessreviews"}
+RARE = {"get pods", "patch persistentvolumeclaims", "patch events", "create tokenreviews", "create subjectaccessreviews"}
 
 
 def breaks_without(cluster: Cluster, kubeconfig: Path, role: str, name: str, rule: dict[str, Any]) -> None:

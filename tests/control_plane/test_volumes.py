@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
 from control_plane.cluster import Cluster
-from control_plane.objects import node, pod
+from control_plane.objects import claim, local_volume, mounting, node, waiting_class
 from control_plane.processes import wait_until
 from control_plane.programs import Program, scheduler
 from control_plane.waiting import condition, placement
@@ -20,15 +19,7 @@ CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
     cluster = start_cluster()
     for name, provisioner in (("local", "kubernetes.io/no-provisioner"), ("made", "example.test/maker")):
-        cluster.create(
-            {
-                "apiVersion": "storage.k8s.io/v1",
-                "kind": "StorageClass",
-                "metadata": {"name": name},
-                "provisioner": provisioner,
-                "volumeBindingMode": "WaitForFirstConsumer",
-            }
-        )
+        cluster.create(waiting_class(name, provisioner))
     cluster.create(*(node(f"n{number}", cpu="1") for number in range(3)))
     yield cluster
     cluster.stop()
@@ -39,40 +30,6 @@ def program(cluster: Cluster) -> Iterator[Program]:
     program = scheduler(cluster).wait_ready()
     yield program
     program.stop()
-
-
-def local_volume(name: str, where: str, size: str) -> dict[str, Any]:
-    terms = [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [where]}]}]
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolume",
-        "metadata": {"name": name},
-        "spec": {
-            "capacity": {"storage": size},
-            "accessModes": ["ReadWriteOnce"],
-            "storageClassName": "local",
-            "local": {"path": "/none"},
-            "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
-        },
-    }
-
-
-def claim(name: str, storage: str, size: str = "1Gi") -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": {"name": name},
-        "spec": {
-            "storageClassName": storage,
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": size}},
-        },
-    }
-
-
-def mounting(name: str, *claims: str) -> dict[str, Any]:
-    sources = [{"name": one, "persistentVolumeClaim": {"claimName": one}} for one in claims]
-    return pod(name, volumes=sources)
 
 
 def test_a_local_volume_decides_the_node_and_is_bound_first(cluster: Cluster, program: Program) -> None:
