@@ -114,3 +114,13 @@ def test_without_a_control_node_the_error_says_what_to_label() -> None:
 
 def test_the_same_snapshot_gives_the_same_decisions() -> None:
     assert decide(second(), "pogonip-opt").decisions == decide(second(), "pogonip-opt").decisions
+
+
+def test_asked_about_some_pods_the_whole_application_is_considered() -> None:
+    """A storage that fits nowhere keeps its queue waiting, though only the queue was asked about."""
+    pods = taxi_pods("taxi")
+    huge = pod("taxi-huge-0", cpu="1", memory="64Gi", app_group="taxi", max_latency_ms=50.0)
+    snapshot = cluster(nodes_of(scenario_1()), [*pods, huge]).freeze()
+    decisions = decide(snapshot, "pogonip", pods=pods[:1]).decisions
+    assert [each.pod for each in decisions] == [pods[0].key] and isinstance(decisions[0], Wait)
+    assert "taxi-huge-0" in decisions[0].why

@@ -91,3 +91,18 @@ def test_edge_nodes_score_a_hundred_and_cloud_prices_step_down() -> None:
     table = cluster(nodes_of(scenario_2())).nodes
     scores = dict(zip(table.names, price_scores(table), strict=True))
     assert [scores[name] for name in ("cn", "small-0", "medium-0", "large-0")] == pytest.approx([100, 75, 50, 25])
+
+
+def test_an_application_that_lacks_pods_takes_no_place_from_a_complete_one() -> None:
+    """The edge has room for ten queues, and ten applications that are one pod short come first."""
+    early = [each for k in range(10) for each in taxi_pods(f"early{k}")]
+    late = taxi_pods("late", created=99.0)
+    promised = [
+        Workload(WorkloadKey("default", f"early{k}-{part}"), replicas=1, app_group=f"early{k}")
+        for k in range(10)
+        for part in range(6)
+    ]
+    decisions = decide(cluster(nodes_of(scenario_2()), [*early, *late], workloads=promised).freeze(), POLICY).decisions
+    assert {each.pod for each in decisions if isinstance(each, Bind)} == {each.key for each in late}
+    waits = [each for each in decisions if isinstance(each, Wait)]
+    assert len(waits) == 50 and all("5 of 6 pods have a place" in each.why for each in waits)

@@ -94,7 +94,7 @@ def _decisions(reading: Reading, placement: Placement) -> Decisions:
     decisions: list[Decision] = []
     for application, hosts in zip(instance.applications, placement.hosts, strict=True):
         for i, pod in enumerate(reading.pods[application.name]):
-            if pod.node is not None:
+            if pod.key not in reading.asked:
                 continue
             if hosts is None:
                 why = f"application {application.name}: {placement.reasons[application.name]}"
@@ -102,7 +102,7 @@ def _decisions(reading: Reading, placement: Placement) -> Decisions:
             else:
                 why = _why(instance, application, hosts, i)
                 decisions.append(Bind(pod.key, instance.hosts[hosts[i]].name, why, uid=pod.uid))
-    decisions += [Wait(pod.key, why, uid=pod.uid) for pod, why in reading.outside]
+    decisions += [Wait(pod.key, why, uid=pod.uid) for pod, why in reading.outside if pod.key in reading.asked]
     return Decisions(tuple(decisions))
 
 

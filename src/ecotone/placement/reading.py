@@ -61,6 +61,7 @@ class Reading:
     instance: Instance
     pods: dict[str, tuple[Pod, ...]]
     outside: tuple[tuple[Pod, str], ...] = ()
+    asked: frozenset[str] = frozenset()
 
 
 def read(snapshot: Snapshot, waiting: Sequence[Pod]) -> Reading:
@@ -77,7 +78,12 @@ def read(snapshot: Snapshot, waiting: Sequence[Pod]) -> Reading:
         distance=delays(snapshot),
         resources=resources,
     )
-    return Reading(instance=instance, pods={str(key): pods for key, pods in groups.items()}, outside=tuple(outside))
+    return Reading(
+        instance=instance,
+        pods={str(key): pods for key, pods in groups.items()},
+        outside=tuple(outside),
+        asked=frozenset(pod.key for pod in waiting),
+    )
 
 
 def delays(snapshot: Snapshot) -> Floats:
@@ -103,7 +109,15 @@ def _groups(
 ) -> tuple[dict[ApplicationKey, tuple[Pod, ...]], list[tuple[Pod, str]]]:
     members: dict[ApplicationKey, list[Pod]] = {}
     outside: list[tuple[Pod, str]] = []
-    for pod in [*waiting, *(each for each in snapshot.usage.pods() if each.is_peer)]:
+    # A caller may ask about some pods of an application; the others that wait with them are part of its problem too.
+    asked = {pod.key for pod in waiting}
+    touched = {application_of(pod.kind) for pod in waiting}
+    others = [
+        pod
+        for key, pod in snapshot.pending.items()
+        if key not in asked and application_of(pod.kind) in touched - {None}
+    ]
+    for pod in [*waiting, *others, *(each for each in snapshot.usage.pods() if each.is_peer)]:
         key = application_of(pod.kind)
         if key is not None:
             members.setdefault(key, []).append(pod)

@@ -44,20 +44,25 @@ def _without_doomed_groups(
 ) -> Decisions:
     """Rounds until no group is broken: one that cannot be complete must not take places from those that can.
 
-    The first group to fail leaves and the others try again without it; after a few such rounds all that fail leave at
-    once. The rest of a group that left waits with the reason of the pod that fits nowhere.
+    Groups that lack pods leave first. Of those with a pod that fits nowhere, the first to fail leaves and the others try
+    again without it; after a few such rounds all that fail leave at once. The rest of a group that left waits with the
+    reason of the pod that fits nowhere.
     """
     doomed: dict[str, tuple[str, Wait]] = {}
+    waits: list[Decision] = []
     left = list(waiting)
     for attempt in count():
         round_ = _Round(framework, ClusterState.of(snapshot), batch=batch)
         answer = round_.run(left)
         if not round_.broken:
             break
+        absent = {group: held for group, held in round_.incomplete.items() if group not in round_.broken}
         first = next(iter(round_.broken))
-        doomed.update(round_.broken if attempt >= _PATIENCE else {first: round_.broken[first]})
-        left = [pod for pod in left if framework.groups_of(pod).isdisjoint(doomed)]
-    waits = []
+        if absent:
+            waits += [wait for held in absent.values() for wait in held]
+        else:
+            doomed.update(round_.broken if attempt >= _PATIENCE else {first: round_.broken[first]})
+        left = [pod for pod in left if framework.groups_of(pod).isdisjoint({*doomed, *absent})]
     for pod in waiting:
         for group in framework.groups_of(pod) & doomed.keys():
             culprit, wait = doomed[group]
@@ -99,6 +104,7 @@ class _Round:
         self.decisions: list[Decision] = []
         self.groups: dict[str, _Group] = {}
         self.broken: dict[str, tuple[str, Wait]] = {}
+        self.incomplete: dict[str, list[Wait]] = {}
         self.reservations = Reservations(state)
         self.nominated = [pod for pod in state.pending.values() if pod.nominated in state.nodes.index]
 
@@ -216,7 +222,9 @@ class _Round:
                 self.state.put_pod(pod)
             for pod, *_ in group.held:
                 why = f"waits for its group {name}: {len(group.held)} of {group.needed} pods have a place"
-                self.decisions.append(Wait(pod.key, why, uid=pod.uid, group=name, seconds=group.seconds))
+                wait = Wait(pod.key, why, uid=pod.uid, group=name, seconds=group.seconds)
+                self.decisions.append(wait)
+                self.incomplete.setdefault(name, []).append(wait)
 
     def _fail(self, pod: Pod, evaluation: Evaluation) -> bool:
         """Nothing fits: preempt if that helps (True: the cluster changed), else wait with the reasons."""
