@@ -44,7 +44,15 @@ def test_figures_of_an_empty_set_are_null() -> None:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(123456.789, 123457), (0.000123456789, 0.000123457), (-2.5, -2.5), (0.0, 0.0), (1e-300, 1e-300), (None, None), (float("nan"), None)],
+    [
+        (123456.789, 123457),
+        (0.000123456789, 0.000123457),
+        (-2.5, -2.5),
+        (0.0, 0.0),
+        (1e-300, 1e-300),
+        (None, None),
+        (float("nan"), None),
+    ],
 )
 def test_six_significant_digits(value: float | None, expected: float | None) -> None:
     assert significant(value) == expected

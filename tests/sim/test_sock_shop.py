@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import sqrt
 
 import pytest
-from sim.firstfit import FirstFit
-from sim.scenarios import simulation
 
 from ecotone.sim.plan import Planner
 from ecotone.sim.scenario import read_scenario
 from ecotone.sim.scenario.sock_shop import SockShop
 from ecotone.sim.simulation import Simulation
+from sim.firstfit import FirstFit
+from sim.scenarios import simulation
 
 # The published model: 1000 users who think for 7 s, 33 % home, 17 % catalogue, 50 % cart pages; processors of one core.
 MODEL = """
