@@ -12,12 +12,14 @@ from ecotone.descheduling.appraisal import Appraisal, appraise
 from ecotone.descheduling.eligibility import why_not
 from ecotone.descheduling.ledger import Ledger
 from ecotone.descheduling.settings import Settings, settings_for
+from ecotone.descheduling.together import GroupMove, group_moves
 from ecotone.model.decisions import Decisions, Evict
 from ecotone.model.objects import Pod
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.decide import framework_of
 from ecotone.scheduling.framework import Framework
+from ecotone.scheduling.plugin import Cost
 from ecotone.scheduling.policies import Policy, resolve
 from ecotone.scheduling.reservations import Reservations
 
@@ -52,12 +54,46 @@ class _Run:
         return Decisions(tuple(self.moves), self.ledger.memory())
 
     def ours(self) -> Decisions:
+        self._move_a_group()
         while len(self.moves) < self.settings.max_moves:
             best = max(self._worthwhile(), key=lambda each: (each.gain, each.pod.key), default=None)
             if best is None:
                 break
             self._accept(best)
         return Decisions(tuple(self.moves), self.ledger.memory())
+
+    def _move_a_group(self) -> None:
+        """A chain that settled in the wrong place goes together or not at all; those left are then asked one by one."""
+        chosen = self.settings
+        scorers = self.framework.scorers
+        if (
+            len(scorers) != 1
+            or not isinstance(scorers[0].plugin, Cost)
+            or chosen.protect_last_replica
+            or not chosen.max_group
+        ):
+            return
+        pods = [pod for pod in self._movable() if pod.ready and self.ledger.forbids(pod) is None]
+        for move in group_moves(self.framework, self.state, pods):
+            if move.relative_gain < chosen.group_gain or move.gain < chosen.min_gain * len(move.pods):
+                return
+            if len(move.pods) <= chosen.max_group and not any(
+                self.ledger.returns(pod, move.target) for pod in move.pods
+            ):
+                self._accept_group(move)
+                return
+
+    def _accept_group(self, move: GroupMove) -> None:
+        why = (
+            f"moves with {len(move.pods) - 1} others to {move.target}: a request costs {move.there:.4g} ms instead of "
+            f"{move.here:.4g} ms"
+        )
+        for pod in move.pods:
+            gain = move.gain / len(move.pods)
+            self.moves.append(Evict(pod.key, pod.node or "", move.target, gain, "ms", why, uid=pod.uid))
+            self.ledger.accept(pod)
+            self.state.lift(pod.key)
+            self.state.assume(pod, move.target)
 
     def _movable(self) -> list[Pod]:
         return [pod for pod in self.state.usage.pods() if why_not(self.state, pod, self.settings) is None]

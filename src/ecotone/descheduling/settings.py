@@ -10,7 +10,8 @@ from ecotone.scheduling.policies import Policy, resolve
 @dataclass(frozen=True, slots=True)
 class Settings:
     """`thesis`: any node that scores higher is reason enough, one pod of a workload per run. Otherwise our rule, with
-    every limit below in force. Times are seconds; `min_gain` is in the policy's own unit.
+    every limit below in force. Times are seconds; `min_gain` is in the policy's own unit. `max_group` pods may move together,
+    in one run, if the whole application gains `group_gain`; 0 switches that off.
     """
 
     thesis: bool = False
@@ -22,6 +23,8 @@ class Settings:
     no_return: float = 300.0
     min_pod_age: float = 0.0
     max_moves: int = 5
+    max_group: int = 16
+    group_gain: float = 0.2
     reserve_for: float = 120.0
     local_storage: bool = False
     volume_claims: bool = False
