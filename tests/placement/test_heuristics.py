@@ -129,3 +129,32 @@ def test_first_fit_leaves_an_application_half_placed_and_does_not_count_it() -> 
     run = first_fit(instance)
     assert any(-1 in row for row in run.hosts)
     assert figures(instance, run.placement(instance)).apps_placed < 8
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.data())
+def test_hosts_that_cannot_be_reached_are_never_used(seed: int, data: st.DataObject) -> None:
+    """Some hosts are cut off, the cloud among them now and then: every solver works around them."""
+    instance = random_small(seed)
+    cut = data.draw(st.sets(st.integers(0, len(instance.hosts) - 1), max_size=3))
+    distance = instance.distance.copy()
+    for host in cut:
+        distance[host, :] = distance[:, host] = np.inf
+    np.fill_diagonal(distance, 0.0)
+    broken = replace(instance, distance=distance)
+    for placement in (pogonip(broken), improved_greedy(broken), pogonip_opt(broken, time_limit=None).placement):
+        assert violations(broken, placement) == []
+
+
+def test_a_cluster_without_edge_nodes_rejects_everything_with_a_reason() -> None:
+    instance = scenario_2(2)
+    cloud = [k for k in range(len(instance.hosts)) if not instance.is_edge[k]]
+    bare = replace(
+        instance,
+        hosts=tuple(instance.hosts[k] for k in cloud),
+        distance=instance.distance[np.ix_(cloud, cloud)],
+        control=(instance.hosts[cloud[0]].name,),
+        links=None,
+    )
+    for placement in (pogonip(bare), improved_greedy(bare), pogonip_opt(bare).placement):
+        assert placement.hosts == (None, None) and len(placement.reasons) == 2

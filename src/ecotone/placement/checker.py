@@ -84,6 +84,8 @@ def _channel(instance: Instance, application: Application, component: Component,
             delay = path.latency_ms
         if requirement.max_latency_ms is not None and delay > requirement.max_latency_ms + TOLERANCE_MS:
             found.append(f"{place}, {delay:g} ms from its queue, channel bound {requirement.max_latency_ms:g}")
+    if delay == float("inf"):
+        found.append(f"{place}, which its queue cannot reach")
     if instance.hosts[host].tier == "edge" and delay > bound + TOLERANCE_MS:
         found.append(f"{place}, {delay:g} ms from its queue, bound {bound:g}")
     return found

@@ -14,6 +14,7 @@ there already: it costs nothing more and cannot be moved.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -168,8 +169,8 @@ def _validate(instance: Instance) -> None:
 
 
 def _validate_application(instance: Instance, application: Application, names: set[str]) -> None:
-    if not application.max_delay_ms >= 0:
-        raise InputError(f"application {application.name!r}: the delay bound must be zero or more")
+    if not 0 <= application.max_delay_ms < inf:
+        raise InputError(f"application {application.name!r}: the delay bound must be a number of zero or more")
     for component in application.components:
         place = f"application {application.name!r}, component {component.name!r}"
         if len(component.demand) != len(instance.resources):

@@ -53,11 +53,10 @@ def edge_candidates(instance: Instance, application: Application, component: Com
 
 def cloud_candidates(instance: Instance, component: Component, queue: int) -> BoolArray:
     """Cloud hosts the component may be forwarded to: only its channel's own bound holds there."""
-    mask = ~instance.is_edge
-    if component.qos is not None:
-        row = instance.delay(component)[queue]
-        limit = np.inf if component.qos.max_latency_ms is None else component.qos.max_latency_ms
-        mask = mask & np.isfinite(row) & (row <= limit)
+    row = instance.delay(component)[queue]
+    mask: BoolArray = ~instance.is_edge & np.isfinite(row)
+    if component.qos is not None and component.qos.max_latency_ms is not None:
+        mask = mask & (row <= component.qos.max_latency_ms)
     allowed = instance.allowed(component)
     return mask if allowed is None else mask & allowed
 
