@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 
 from ecotone.model.objects import Node, Pod
-from reference.world import World, largest_latency, latency, own_figures, pods_of
+from reference.world import World, latency, own_figures, pods_of
 
 
-def score(world: World, pod: Pod, node: Node, *, alpha: float = 1.0, beta: float = 1.0, gamma: float = 1.0) -> float:
+def score(world: World, pod: Pod, *, alpha: float = 1.0, beta: float = 1.0, gamma: float = 1.0) -> list[float]:
+    return [_score(world, pod, node, alpha, beta, gamma) for node in world.nodes]
+
+
+def _score(world: World, pod: Pod, node: Node, alpha: float, beta: float, gamma: float) -> float:
     priorities, traffic = own_figures(world, pod)
     total = 0.0
     for cn in world.nodes:
@@ -19,7 +23,7 @@ def score(world: World, pod: Pod, node: Node, *, alpha: float = 1.0, beta: float
                 partial += alpha * priorities.get(peer, 0.0) + beta * traffic.get(peer, 0.0)
         if partial == 0.0:
             continue
-        if largest_latency(world) is None:
+        if world.largest_latency is None:
             return math.nan
         if cn.name == node.name:
             total += gamma * partial

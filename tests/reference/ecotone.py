@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ecotone.model.objects import Node, Pod
-from reference.world import World, available, largest_latency, latency, said, usable, usage_of
+from reference.world import World, available, latency, said, usable, usage_of
 
 Name = tuple[str, str]
 
@@ -107,17 +107,17 @@ def places(world: World, name: Name) -> list[str]:
     return [pod.node or "" for pod in world.peers() if (pod.kind.workload.namespace, pod.kind.workload.name) == name]
 
 
-def network_ms(world: World, pod: Pod, node: Node) -> float:
-    if largest_latency(world) is None:
-        return 0.0
+def network_ms(world: World, pod: Pod) -> list[float]:
+    if world.largest_latency is None:
+        return [0.0] * len(world.nodes)
     own = (pod.kind.workload.namespace, pod.kind.workload.name)
-    total = 0.0
+    anchors: list[tuple[Node, float]] = []
     for name, talk in talks(world, own).items():
         for place, weight in _anchors(world, name, talk.weight, behind=own, seen={own}, depth=3):
             other = world.node(place)
             assert other is not None
-            total += weight * (latency(world, node, other) or 0.0)
-    return total
+            anchors.append((other, weight))
+    return [sum(weight * (latency(world, node, other) or 0.0) for other, weight in anchors) for node in world.nodes]
 
 
 def _anchors(
@@ -160,14 +160,17 @@ def cpu_ms(world: World, pod: Pod, node: Node, *, service_ms: float = 10.0) -> f
 
 
 def _used(world: World, node: Node) -> float:
-    def measured(each: Node) -> bool:
-        return usable(each.available_cpu) and world.fresh(each.measured_at)
-
     share = max(0.0, 1 - available(world, node)[0] / max(1.0, node.allocatable["cpu"]))
-    if measured(node):
-        return share
-    known = [1 - each.available_cpu / max(1.0, each.allocatable["cpu"]) for each in world.nodes if measured(each)]
-    return max([share, *known])
+    return share if _measured(world, node) else max(share, _most_used(world))
+
+
+def _measured(world: World, node: Node) -> bool:
+    return usable(node.available_cpu) and world.fresh(node.measured_at)
+
+
+def _most_used(world: World) -> float:
+    known = [node for node in world.nodes if _measured(world, node)]
+    return max((1 - node.available_cpu / max(1.0, node.allocatable["cpu"]) for node in known), default=0.0)
 
 
 def price_ms(world: World, pod: Pod, node: Node, *, unit: float = 1.0) -> float:
@@ -175,5 +178,9 @@ def price_ms(world: World, pod: Pod, node: Node, *, unit: float = 1.0) -> float:
     return unit * node.price_per_hour * min(1.0, takes)
 
 
-def cost(world: World, pod: Pod, node: Node) -> float:
-    return network_ms(world, pod, node) + cpu_ms(world, pod, node) + price_ms(world, pod, node)
+def cost(world: World, pod: Pod) -> list[float]:
+    away = network_ms(world, pod)
+    return [
+        network + cpu_ms(world, pod, node) + price_ms(world, pod, node)
+        for node, network in zip(world.nodes, away, strict=True)
+    ]

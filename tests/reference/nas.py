@@ -6,7 +6,11 @@ from ecotone.model.objects import Node, Pod
 from reference.world import World, latency, own_figures, pods_of, usable
 
 
-def score(world: World, pod: Pod, node: Node) -> float:
+def score(world: World, pod: Pod) -> list[float]:
+    return [_score(world, pod, node) for node in world.nodes]
+
+
+def _score(world: World, pod: Pod, node: Node) -> float:
     _, traffic = own_figures(world, pod)
     places = [place for peer, flow in traffic.items() if flow > 0 for place in pods_of(world, pod.namespace, peer)]
     targets = {place: other for place in places if (other := world.node(place)) is not None}

@@ -6,7 +6,11 @@ from ecotone.model.objects import Node, Pod
 from reference.world import World, own_figures, pods_of
 
 
-def score(world: World, pod: Pod, node: Node) -> float:
+def score(world: World, pod: Pod) -> list[float]:
+    return [_score(world, pod, node) for node in world.nodes]
+
+
+def _score(world: World, pod: Pod, node: Node) -> float:
     _, traffic = own_figures(world, pod)
     total = 0.0
     for peer, flow in traffic.items():

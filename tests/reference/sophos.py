@@ -8,43 +8,39 @@ from ecotone.model.objects import Node, Pod
 from reference.world import World, available, latency, own_figures, pods_of, usage_of
 
 
-def ra(world: World, pod: Pod, node: Node, *, alpha: float = 0.5, beta: float = 0.5) -> float:
-    cpu_n, mem_n = available(world, node)
+def ra(world: World, pod: Pod, *, alpha: float = 0.5, beta: float = 0.5) -> list[float]:
     cpu_p, mem_p = usage_of(world, pod)
     cpu_p = cpu_p or pod.spec.request("cpu") or 100.0
     mem_p = mem_p or pod.spec.request("memory") or 200.0 * 1024 * 1024
-    return alpha * (cpu_n - cpu_p) / cpu_p * 100 + beta * (mem_n - mem_p) / mem_p * 100
+    scores = []
+    for node in world.nodes:
+        cpu_n, mem_n = available(world, node)
+        scores.append(alpha * (cpu_n - cpu_p) / cpu_p * 100 + beta * (mem_n - mem_p) / mem_p * 100)
+    return scores
 
 
-def na(
-    world: World, pod: Pod, node: Node, *, static: bool = True, dynamic: bool = True, per_pod: bool = False
-) -> float:
-    """NaN where a latency is needed and none is known at all."""
+def na(world: World, pod: Pod, *, static: bool = True, dynamic: bool = True, per_pod: bool = False) -> list[float]:
+    """For every node; NaN where a latency is needed and none is known at all."""
     saff, daff = own_figures(world, pod)
-    cmc = 0.0
+    peers: list[tuple[Node, float]] = []
     for peer in {**saff, **daff}:
         value = (saff.get(peer, 0.0) if static else 0.0) + (daff.get(peer, 0.0) if dynamic else 0.0)
         places = pods_of(world, pod.namespace, peer)
         for place in places:
-            if value > 0:
-                away = _away(world, node, place)
-                cmc += away * (value if per_pod else value / len(places))
-    return -cmc
+            other = world.node(place)
+            if value > 0 and other is not None:
+                peers.append((other, value if per_pod else value / len(places)))
+    return [-_cmc(world, node, peers) for node in world.nodes]
 
 
-def _away(world: World, node: Node, place: str) -> float:
-    other = world.node(place)
-    assert other is not None
-    if _nothing_known(world):
-        return math.nan
-    away = latency(world, node, other)
-    return math.nan if away is None else away
-
-
-def _nothing_known(world: World) -> bool:
-    from reference.world import largest_latency
-
-    return largest_latency(world) is None
+def _cmc(world: World, node: Node, peers: list[tuple[Node, float]]) -> float:
+    cmc = 0.0
+    for other, value in peers:
+        away = latency(world, node, other)
+        if away is None or world.largest_latency is None:
+            return math.nan
+        cmc += away * value
+    return cmc
 
 
 def order(pods: list[Pod]) -> list[Pod]:

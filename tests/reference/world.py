@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ecotone.model.network import NetworkMap
 from ecotone.model.objects import Node, Pod, Workload
@@ -33,9 +34,8 @@ class World:
 
     def running(self) -> Iterator[Pod]:
         """Bound pods on nodes that exist, which hold resources."""
-        names = {node.name for node in self.nodes}
         for pod in self.pods:
-            if pod.node in names and pod.phase not in ("Succeeded", "Failed"):
+            if pod.node in self._by_name and pod.phase not in ("Succeeded", "Failed"):
                 yield pod
 
     def peers(self) -> Iterator[Pod]:
@@ -43,8 +43,24 @@ class World:
             if not pod.deleting:
                 yield pod
 
+    @cached_property
+    def _by_name(self) -> dict[str, Node]:
+        return {node.name: node for node in self.nodes}
+
     def node(self, name: str) -> Node | None:
-        return next((node for node in self.nodes if node.name == name), None)
+        return self._by_name.get(name)
+
+    @cached_property
+    def pods_on(self) -> dict[str, list[Pod]]:
+        """The pods that hold resources, by node."""
+        found: dict[str, list[Pod]] = {node.name: [] for node in self.nodes}
+        for pod in self.running():
+            found[pod.node or ""].append(pod)
+        return found
+
+    @cached_property
+    def largest_latency(self) -> float | None:
+        return largest_latency(self)
 
     def workload_of(self, pod: Pod) -> Workload | None:
         return next((each for each in self.workloads if each.key == pod.kind.workload), None)
@@ -68,7 +84,7 @@ def latency(world: World, origin: Node, target: Node) -> float | None:
     if origin.name == target.name:
         return 0.0
     pair = _pair(world, origin, target)
-    return largest_latency(world) if pair is None else pair
+    return world.largest_latency if pair is None else pair
 
 
 def _pair(world: World, origin: Node, target: Node) -> float | None:
@@ -158,7 +174,7 @@ def usage_of(world: World, pod: Pod) -> tuple[float, float]:
 
 def available(world: World, node: Node) -> tuple[float, float]:
     """What a node has left: measured, less what came since, else allocatable minus requested."""
-    there = [pod for pod in world.running() if pod.node == node.name]
+    there = world.pods_on[node.name]
     figures = []
     for place, (resource, told) in enumerate((("cpu", node.available_cpu), ("memory", node.available_memory))):
         if usable(told) and world.fresh(node.measured_at):
