@@ -15,6 +15,7 @@ Name = tuple[str, str]
 class Talk:
     affinity: float = 0.0
     flows: list[float] | None = None
+    rates: list[float] | None = None
     sync: bool | None = None
     out: bool = False
     into: bool = False
@@ -54,14 +55,22 @@ def talks(world: World, own: Name) -> dict[Name, Talk]:
     for other, talk in found.items():
         for workload in world.workloads:
             name = (workload.key.namespace, workload.key.name)
-            if workload.traffic is None or not world.fresh(workload.measured_at):
+            if not world.fresh(workload.measured_at):
                 continue
             for here, there in ((own, other), (other, own)):
-                if name == here:
+                if name == here and workload.traffic is not None:
                     flow = sum(
                         said(workload.traffic, peer) for peer in workload.traffic if _spelt(name[0], peer) == there
                     )
                     talk.flows = [*(talk.flows or []), flow]
+                if name == here and workload.requests is not None:
+                    counted = [
+                        rate
+                        for peer, rate in workload.requests.items()
+                        if _spelt(name[0], peer) == there and usable(rate)
+                    ]
+                    if counted:
+                        talk.rates = [*(talk.rates or []), sum(counted)]
         if not talk.out and not talk.into:
             here, there = indices.get(own), indices.get(other)
             if here is None or there is None or here == there:
@@ -79,6 +88,13 @@ def talks(world: World, own: Name) -> dict[Name, Talk]:
 
 def _weigh(found: dict[Name, Talk]) -> None:
     flow = {name: max(talk.flows) if talk.flows is not None else None for name, talk in found.items()}
+    rate = {name: max(talk.rates) if talk.rates is not None else None for name, talk in found.items()}
+    both = [name for name in found if rate[name] and flow[name]]
+    if both:
+        bytes_each = sum(flow[name] or 0.0 for name in both) / sum(rate[name] or 0.0 for name in both)
+        for name, known in flow.items():
+            if known is not None:
+                flow[name] = rate[name] if rate[name] is not None else known / bytes_each
     callers = [name for name, talk in found.items() if talk.into]
     incoming = sum(flow[name] or 0.0 for name in callers)
     through = incoming or max((each or 0.0 for each in flow.values()), default=0.0)

@@ -81,6 +81,7 @@ def _workload(dice: Dice, key: WorkloadKey, node_names: list[str]) -> Workload:
         memory_usage=Measured(dice.choice((0.0, 2.0**20, 2.0**29)), dice.choice(MOMENTS)),
         traffic=dice.some([*peers, *users], most=5, top=1e6, special=AMOUNTS),
         affinity=dice.some(peers, most=3, top=100.0, special=PRIORITIES),
+        requests=dice.some([*peers, *users], most=5, top=50.0, special=AMOUNTS) if dice.chance(0.4) else None,
         synchronous={peer: value > 0.5 for peer, value in (flags or {}).items()},
         measured_at=dice.choice(MOMENTS),
     )

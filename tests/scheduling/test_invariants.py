@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 
@@ -88,7 +89,10 @@ def test_nonsense_is_unknown(policy: str, world: World, pick: Random) -> None:
             else node
             for node in world.nodes
         ]
-        workloads = [replace(each, traffic=blank(each.traffic, peer, nonsense)) for each in world.workloads]  # type: ignore[arg-type]
+        workloads = [
+            replace(each, traffic=blank(each.traffic, peer, nonsense), requests=blank(each.requests, peer, nonsense))
+            for each in world.workloads
+        ]  # type: ignore[arg-type]
         outcomes.append(scored(replace(world, nodes=nodes, workloads=workloads), policy))
     for other in outcomes[1:]:
         same_scores(outcomes[0], other)
@@ -116,7 +120,7 @@ def test_stale_is_unknown(policy: str, world: World, pick: Random) -> None:
     ]
     same_scores(scored(replace(world, nodes=old), policy), scored(replace(world, nodes=gone), policy))
     late = [replace(each, measured_at=NOW - 301) for each in world.workloads]
-    missing = [replace(each, measured_at=NOW - 301, traffic=None) for each in world.workloads]
+    missing = [replace(each, measured_at=NOW - 301, traffic=None, requests=None) for each in world.workloads]
     same_scores(scored(replace(world, workloads=late), policy), scored(replace(world, workloads=missing), policy))
 
 
@@ -214,12 +218,11 @@ def test_no_decision_exceeds_what_a_node_has(policy: str, seed: int) -> None:
 @given(seed=st.integers(0, 10**6))
 def test_ecotone_is_scale_free_in_traffic(seed: int) -> None:
     world = random_world(seed)
-    louder = [
-        replace(
-            each, traffic=None if each.traffic is None else {peer: 1000 * flow for peer, flow in each.traffic.items()}
-        )
-        for each in world.workloads
-    ]
+
+    def loud(values: Mapping[str, float] | None) -> Mapping[str, float] | None:
+        return None if values is None else {peer: 1000 * value for peer, value in values.items()}
+
+    louder = [replace(each, traffic=loud(each.traffic), requests=loud(each.requests)) for each in world.workloads]
     here, there = scored(world, "ecotone"), scored(replace(world, workloads=louder), "ecotone")
     for name, total in here.items():
         assert there[name] == pytest.approx(total, rel=1e-9)

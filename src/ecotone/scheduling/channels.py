@@ -22,6 +22,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ecotone.model.network import known
 from ecotone.model.objects import USERS, Workload
 from ecotone.model.state import ClusterState
 from ecotone.model.workloads import Name, peer_name
@@ -90,7 +91,9 @@ def _own_side(workload: Workload, found: dict[Name, Channel]) -> None:
     for name in dict.fromkeys((*(workload.affinity or ()), *(workload.traffic or ()), *workload.synchronous)):
         users = name.startswith(USERS)
         peer = ("", name) if users else peer_name(workload.key.namespace, name)
-        channel = found.setdefault(peer, Channel(peer, users=users))
+        channel = found.get(peer)
+        if channel is None:
+            channel = found[peer] = Channel(peer, users=users)
         priority = amount(workload.affinity, name)
         channel.affinity += priority
         channel.called |= users
@@ -121,14 +124,23 @@ def _spellings(workload: Workload, peer: Name) -> tuple[str, ...]:
 
 def _measure(state: ClusterState, ours: Sequence[Workload], own: Name, channel: Channel) -> None:
     """The larger of what the two sides measured; a side that was measured and does not list the other saw nothing."""
-    theirs = [state.workloads[key] for key in state.graph.named.get(channel.peer, ())]
-    for workload, other in (*((each, channel.peer) for each in ours), *((each, own) for each in theirs)):
-        traffic = traffic_of(state, workload)
-        if traffic is not None:
-            flow = sum(amount(traffic, name) for name in _spellings(workload, other))
-            channel.traffic = flow if channel.traffic is None else max(channel.traffic, flow)
-        requests = requests_of(state, workload)
-        counted = [amount(requests, name) for name in _spellings(workload, other) if name in (requests or ())]
+    for workload in ours:
+        _one_side(state, workload, channel.peer, channel)
+    for key in state.graph.named.get(channel.peer, ()):
+        _one_side(state, state.workloads[key], own, channel)
+
+
+def _one_side(state: ClusterState, workload: Workload, other: Name, channel: Channel) -> None:
+    traffic = traffic_of(state, workload)
+    requests = requests_of(state, workload)
+    if traffic is None and requests is None:
+        return
+    names = _spellings(workload, other)
+    if traffic is not None:
+        flow = sum([amount(traffic, name) for name in names])
+        channel.traffic = flow if channel.traffic is None else max(channel.traffic, flow)
+    if requests is not None:
+        counted = [float(requests[name]) for name in names if known(requests.get(name))]
         if counted:
             channel.rate = max(channel.rate or 0.0, sum(counted))
 
