@@ -167,13 +167,16 @@ class _Round:
         ]
         if not ghosts:
             return Evaluation(self.framework, Cycle(self.state, pod))
-        for ghost in ghosts:
-            self.state.usage.add(ghost, self.state.nodes.index[ghost.nominated or ""], self.state.nodes)
-        crowded = Evaluation(self.framework, Cycle(self.state, pod)).ok
-        for ghost in ghosts:
-            self.state.usage.remove(ghost, self.state.nodes.index[ghost.nominated or ""], self.state.nodes)
+        there = [ghost.on(ghost.nominated or "") for ghost in ghosts]
+        nodes = self.state.nodes
+        for ghost in there:
+            self.state.usage.add(ghost, nodes.index[ghost.node or ""], nodes)
+        crowded = Evaluation(self.framework, Cycle(self.state, pod))
+        why = crowded.rejections() if crowded.refusal is None else []
+        for ghost in there:
+            self.state.usage.remove(ghost, nodes.index[ghost.node or ""], nodes)
         evaluation = Evaluation(self.framework, Cycle(self.state, pod))
-        evaluation.restrict(crowded)
+        evaluation.restrict(crowded.ok, why)
         return evaluation
 
     def _commit(self, pod: Pod, row: int, evaluation: Evaluation, *, why: str | None = None) -> Pod | None:

@@ -7,6 +7,7 @@ what pod by pod would have decided.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +64,7 @@ class Evaluation:
         self._placed_since: list[int] = []
         self._moved_since = False
         self._changes: dict[str, Change | None] = {}
+        self._further: list[tuple[str, Rejection]] = []
 
     # Filtering
 
@@ -89,8 +91,14 @@ class Evaluation:
         self.feasible = self.rows if self.ok.all() else np.flatnonzero(self.ok)
         self.cycle.feasible = self.feasible
 
-    def restrict(self, allowed: Mask) -> None:
-        """Keep only these rows (what nominated pods leave free)."""
+    def restrict(self, allowed: Mask, why: Sequence[tuple[str, Rejection]] = ()) -> None:
+        """Keep only these rows (what nominated pods leave free); `why` tells about the others."""
+        lost = self.ok & ~allowed
+        self._further = [
+            (name, Rejection(each.mask & lost, each.reason, each.final))
+            for name, each in why
+            if (each.mask & lost).any()
+        ]
         self.ok = self.ok & allowed
         self._set_feasible()
 
@@ -111,7 +119,7 @@ class Evaluation:
                 if shown.any():
                     found.append((plugin.name, Rejection(shown, each.reason, each.final)))
             left &= mask
-        return found
+        return [*found, *self._further]
 
     # Scoring
 

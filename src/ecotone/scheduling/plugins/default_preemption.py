@@ -114,6 +114,7 @@ class _Trial:
         self.cycle = cycle
         self.framework = evaluation.framework
         self.followers: list[Any] = [each for each in self.framework.prefilters if isinstance(each, Incremental)]
+        self.promised = _promised(cycle)
 
     def on(self, row: int) -> _Candidate | None:
         usage, budgets = self.cycle.state.usage, self.cycle.state.budgets
@@ -139,18 +140,37 @@ class _Trial:
                 usage.ports[row] = ports
 
     def _take(self, pod: Pod, row: int, away: dict[str, Pod]) -> None:
-        self.cycle.state.usage.remove(pod, row, self.cycle.state.nodes)
-        for plugin in self.followers:
-            plugin.remove_pod(self.cycle, pod, row)
+        self._remove(pod, row)
         away[pod.key] = pod
 
     def _give_back(self, pod: Pod, row: int, away: dict[str, Pod]) -> None:
+        self._add(pod, row)
+        del away[pod.key]
+
+    def _remove(self, pod: Pod, row: int) -> None:
+        self.cycle.state.usage.remove(pod, row, self.cycle.state.nodes)
+        for plugin in self.followers:
+            plugin.remove_pod(self.cycle, pod, row)
+
+    def _add(self, pod: Pod, row: int) -> None:
         self.cycle.state.usage.add(pod, row, self.cycle.state.nodes)
         for plugin in self.followers:
             plugin.add_pod(self.cycle, pod, row)
-        del away[pod.key]
 
     def _fits(self, row: int) -> bool:
+        """Both with the pods that the node is promised to, and without: they may never come."""
+        promised = self.promised.get(row, ())
+        if promised:
+            for pod in promised:
+                self._add(pod, row)
+            fits = self._passes(row)
+            for pod in promised:
+                self._remove(pod, row)
+            if not fits:
+                return False
+        return self._passes(row)
+
+    def _passes(self, row: int) -> bool:
         one = self.cycle.state.nodes.all_rows[row : row + 1]
         return bool(run_filters_on(self.framework, self.cycle, one)[0])
 
@@ -160,6 +180,17 @@ class _Trial:
             return True
         self._take(pod, row, away)
         return False
+
+
+def _promised(cycle: Cycle) -> dict[int, list[Pod]]:
+    """Waiting pods, no less important, that were promised a node before."""
+    state, own = cycle.state, cycle.pod
+    promised: dict[int, list[Pod]] = {}
+    for pod in state.pending.values():
+        row = state.nodes.index.get(pod.nominated or "")
+        if row is not None and pod.key != own.key and pod.spec.priority >= own.spec.priority:
+            promised.setdefault(row, []).append(pod.on(state.nodes.names[row]))
+    return promised
 
 
 def _decision(cycle: Cycle, best: _Candidate) -> Preempt:
