@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sim.scenarios import HEAD
 
 from ecotone.experiments.runs import Job, Run, execute
 from ecotone.experiments.sophos import moves_undone
+from sim.scenarios import HEAD
 
 CHAIN = """
   duration: 480s

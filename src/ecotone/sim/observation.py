@@ -72,6 +72,8 @@ class Observer:
         labels = {"kubernetes.io/hostname": spec.name, **spec.labels}
         if spec.tier is not None:
             labels.setdefault("ecotone.dev/tier", spec.tier)
+        if spec.price:
+            labels.setdefault("ecotone.dev/price-per-hour", f"{spec.price:g}")
         taints = spec.taints if node.up else (*spec.taints, Taint("node.kubernetes.io/unreachable", "", "NoSchedule"))
         return Node(
             name=spec.name,
