@@ -3,8 +3,9 @@
     python benchmarks/tosca_compile.py [SERVICES]
 
 The template has the given number of services (5,000 unless told), three channels each with a few circles among them,
-functions, inline and named relationships, external services. Reported is the best of three runs of each stage; the
-whole must stay under five seconds.
+functions, inline and named relationships, external services. Reported is the best of three runs: seconds on the clock
+per stage, and the CPU time of the whole, which is what remains comparable on a busy machine. The clock must stay under
+five seconds.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ def measure(services: int) -> dict[str, float]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "large.tosca.yaml"
         path.write_text(large_template(services), encoding="utf-8")
+        used = time.process_time()
         begin = time.perf_counter()
         application = load_application(path)
         read = time.perf_counter()
@@ -76,6 +78,7 @@ def measure(services: int) -> dict[str, float]:
         compiled = time.perf_counter()
         text = emit.documents(objects)
         end = time.perf_counter()
+        used = time.process_time() - used
     assert len(text) > services * 100
     return {
         "read": read - begin,
@@ -83,6 +86,7 @@ def measure(services: int) -> dict[str, float]:
         "compile": compiled - ordered,
         "print": end - compiled,
         "total": end - begin,
+        "CPU": used,
     }
 
 
