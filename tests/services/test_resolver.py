@@ -7,13 +7,14 @@ import signal
 from collections.abc import Iterator
 
 import aiohttp
+import msgspec
 import pytest
 
 from ecotone.experiments.pogonip_instances import edge_cluster
 from ecotone.placement.taxi import scenario_1, scenario_2
 from ecotone.services.resolver import ResolverSettings
-from ecotone.services.resolver_api import BODY_LIMIT
-from ecotone.services.resolver_jobs import JobLimits
+from ecotone.services.resolver_api import BODY_LIMIT, PlacementRequest
+from ecotone.services.resolver_jobs import JobLimits, Jobs
 from services.resolver_server import Running, as_request, running
 
 HARD = as_request(edge_cluster(nodes=80, applications=30, classes=None, seed=5), timeLimitSeconds=120)
@@ -166,3 +167,22 @@ def test_a_token_is_asked_for_where_one_is_set() -> None:
         known = {"Authorization": "Bearer secret"}
         assert ask(server.url, "POST", "/v1/placements", json=body, headers=known)[0] == 200
         assert ask(server.url, "GET", "/v1/openapi.json")[0] == 200
+
+
+@pytest.mark.parametrize("turns", [1, 2, 5, 200])
+def test_a_job_cancelled_while_its_worker_starts_does_not_run_on(turns: int) -> None:
+    async def scene() -> tuple[str, str]:
+        jobs = Jobs(JobLimits(workers=1))
+        await jobs.start()
+        try:
+            hard = jobs.submit(msgspec.convert(HARD, PlacementRequest))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            await jobs.cancel(hard)
+            easy = jobs.submit(msgspec.convert(as_request(scenario_1(), policy="pogonip"), PlacementRequest))
+            await asyncio.wait_for(easy.finished.wait(), 60)
+            return hard.state, easy.state
+        finally:
+            await jobs.stop()
+
+    assert asyncio.run(scene()) == ("cancelled", "done")

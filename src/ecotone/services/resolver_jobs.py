@@ -156,6 +156,8 @@ class Jobs:
 
     async def _carry_out(self, entry: Entry, slot: int) -> None:
         process = await self._process(slot)
+        if entry.ended_at is not None:
+            return  # cancelled while its worker was still starting: there was nothing to kill yet
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(frame(msgspec.json.encode(entry.request)))
         await process.stdin.drain()
