@@ -74,12 +74,21 @@ def used_share(state: ClusterState, rows: Rows) -> Floats:
     """Utilisation of each node's CPU without the pod: measured where possible, else by requests, but never flattering."""
     capacity = np.maximum(_pick(state, state.nodes.allocatable[:, CPU], rows), LEAST_USE)
     share: Floats = np.maximum(0.0, 1 - available(state, rows)[:, CPU] / capacity)
-    known, worst = state.nodes.derived(("measured CPU", state.now, state.max_age), lambda _: _measured_cpu(state))
+    known, worst = _measured_cpu(state)
     return share if worst is None else np.where(_pick(state, known, rows), share, np.maximum(share, worst))
 
 
 def _measured_cpu(state: ClusterState) -> tuple[Mask, float | None]:
-    """Where CPU was measured, and the highest utilisation seen if it was not measured everywhere."""
+    """Where CPU was measured, and the highest utilisation seen if it was not measured everywhere; asked once per moment."""
+    kept: dict[tuple[float, float], tuple[Mask, float | None]] = state.nodes.derived("measured CPU", lambda _: {})
+    moment = (state.now, state.max_age)
+    if moment not in kept:
+        kept.clear()
+        kept[moment] = _measure_cpu(state)
+    return kept[moment]
+
+
+def _measure_cpu(state: ClusterState) -> tuple[Mask, float | None]:
     nodes = state.nodes
     known: Mask = measured_now(state, nodes.all_rows)[:, CPU]
     if known.all() or not known.any():
