@@ -171,13 +171,23 @@ class Bench:
 
         await asyncio.gather(*(work() for _ in range(24)))
 
+    async def fill(self, pods: int) -> None:
+        """Running pods, spread evenly; they are created on their nodes."""
+        bodies = []
+        for number in range(pods):
+            body = make_pod(number, workload="plain", scheduler="somebody-else")
+            body["metadata"]["name"] = f"running-{number:06}"
+            body["spec"]["nodeName"] = f"node-{number % self.nodes:05}"
+            bodies.append(body)
+        await self._create_all(PODS, bodies, namespace="default")
+
     async def _clear(self) -> None:
         await self.client.request(
             "DELETE", PODS.path(namespace="default"), query={"gracePeriodSeconds": "0"}, timeout=300
         )
         await self.client.request("DELETE", EVENTS.path(namespace="default"), timeout=300)
 
-    def _start(self, scheduler: str) -> Child:
+    def start(self, scheduler: str) -> Child:
         if scheduler == "kube-scheduler":
             return self.cluster.start_kube_scheduler()
         command = [*ECOTONE, "serve", "scheduler", f"--policy={scheduler}", f"--kubeconfig={self.cluster.kubeconfig}"]
@@ -196,7 +206,7 @@ class Bench:
         watching = asyncio.create_task(self._watch(listing["metadata"]["resourceVersion"], pods))
         await asyncio.sleep(0.2)
         started = time.monotonic()
-        child = self._start(scheduler)
+        child = self.start(scheduler)
         try:
             first, last = await asyncio.wait_for(watching, PATIENCE_SECONDS)
             cpu = child.cpu_seconds()

@@ -31,7 +31,7 @@ from ecotone.services.feeds import Feeds
 from ecotone.services.metrics import SchedulerMetrics
 from ecotone.services.pod_writer import PodWriter
 from ecotone.services.queue import Place
-from ecotone.services.running import run
+from ecotone.services.running import run, spare_the_cache_from_collection
 from ecotone.services.scheduler import Scheduler
 from ecotone.services.settings import SchedulerSettings
 
@@ -92,6 +92,7 @@ class SchedulerProgram:
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             await _first(stopping, feeds.wait_synced())
+            spare_the_cache_from_collection()
             self._synced = True
             while not self._stopping.is_set():
                 await self._term(scheduler, feeds, stopping)
