@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -143,3 +144,21 @@ def test_it_stops_within_five_seconds_and_loses_nothing(cluster: Cluster) -> Non
     assert second.stop() == 0
     assert time.monotonic() - started < 5
     assert len(notes(cluster, "Scheduled", "p4")) >= 1
+
+
+def test_several_profiles_each_decide_their_own_pods(cluster: Cluster, tmp_path: Path) -> None:
+    config = tmp_path / "profiles.yaml"
+    config.write_text(
+        "apiVersion: ecotone.dev/v1alpha1\n"
+        "kind: SchedulerConfiguration\n"
+        "profiles:\n"
+        "- {schedulerName: first, name: first, policy: first-fit}\n"
+        "- {schedulerName: cloud, name: cloud, policy: cloud-first}\n"
+    )
+    both = Program(cluster, "scheduler", f"--config={config}").wait_ready()
+    try:
+        cluster.create(node("a1"), node("z1", labels={"ecotone.dev/tier": "cloud"}))
+        cluster.create(pod("one", scheduler="first"), pod("two", scheduler="cloud"))
+        assert wait_bound(cluster, 2, child=both.child) == {"one": "a1", "two": "z1"}
+    finally:
+        both.stop()
