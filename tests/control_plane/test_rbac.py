@@ -155,7 +155,13 @@ def without(rules: list[dict[str, Any]], gone: dict[str, Any]) -> list[dict[str,
     return left
 
 
-RARE = {"get pods", "patch persistentvolumeclaims", "patch events", "create tokenreviews", "create subjectaccessreviews"}
+RARE = {
+    "get pods",
+    "patch persistentvolumeclaims",
+    "patch events",
+    "create tokenreviews",
+    "create subjectaccessreviews",
+}
 
 
 def breaks_without(cluster: Cluster, kubeconfig: Path, role: str, name: str, rule: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from control_plane.cluster import Cluster
 from control_plane.objects import node, pod
 from control_plane.processes import wait_until
-from control_plane.programs import Program, scheduler
+from control_plane.programs import Program, run_ecotone, scheduler
 from control_plane.waiting import clear, condition, notes, placement, wait_bound
 
 
@@ -108,6 +108,8 @@ def test_decisions_can_be_asked_for(cluster: Cluster, program: Program) -> None:
     assert nodes["a2"] == {"name": "a2", "feasible": False, "reasons": ["Insufficient cpu"]}
     assert nodes["a1"]["feasible"]
     assert program.get("/decisions/default/unheard-of")[0] == 404
+    code, told, _ = run_ecotone(cluster, "explain", "pod/asked", "--scheduler", program.address, "-o", "json")
+    assert (code, json.loads(told)) == (0, record)
 
 
 def test_never_more_on_a_node_than_it_has(cluster: Cluster, program: Program) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from ecotone.cli import sources
 from ecotone.cli.output import Cell, Output, OutputOption, print_document, print_names, print_table, print_text
+from ecotone.cli.recorded import fetch_record, rows_of
 from ecotone.model.quantity import show
 from ecotone.model.snapshot import Snapshot
 from ecotone.scheduling.explanation import Explanation, NodeView, TermView, document, explain
@@ -47,7 +48,14 @@ def explain_pod(
     kubeconfig: sources.Kubeconfig = None,
     context: sources.Context = None,
     application: sources.ApplicationFile = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", help="Address of a running scheduler: what it decided, as it saw it then."),
+    ] = None,
 ) -> None:
+    if scheduler is not None:
+        _show_record(fetch_record(scheduler, pod, namespace=namespace), output)
+        return
     profile = sources.chosen_policy(policy, config)
     snapshot = sources.Source(files, kubeconfig, context, now, max_age, seed, application).snapshot()
     found = sources.find_pod(snapshot, pod, None if all_namespaces else namespace)
@@ -59,6 +67,19 @@ def explain_pod(
     else:
         _show(answer, snapshot, wide=output is Output.WIDE)
     if answer.node is None:
+        raise typer.Exit(1)
+
+
+def _show_record(record: dict[str, Any], output: Output) -> None:
+    if output.structured:
+        print_document(record, output)
+    elif output is Output.NAME:
+        print_names([] if record["node"] is None else [f"node/{record['node']}"])
+    else:
+        print_text(f"Pod {record['pod']}, policy {record['policy']}: {record['action']}\n")
+        print_table(["NODE", "TOTAL", "VERDICT"], rows_of(record), right=(1,))
+        print_text(f"\n{record['why']}")
+    if record["node"] is None:
         raise typer.Exit(1)
 
 

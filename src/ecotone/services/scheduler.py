@@ -40,6 +40,8 @@ from ecotone.services.settings import SchedulerSettings, frameworks_of
 log = logging.getLogger(__name__)
 
 
+LANDING_SECONDS = 2.0
+
 Explain = Callable[[Profile, Pod, Snapshot], dict[str, Any]]
 
 
@@ -157,9 +159,12 @@ class Scheduler:
             self._term_over = True
             await self.land()
 
-    async def land(self) -> None:
+    async def land(self, timeout: float = LANDING_SECONDS) -> None:
+        """Bindings under way get a moment; what is still in the air then is let go, its outcome unknown."""
         if self._flights:
-            await asyncio.gather(*self._flights, return_exceptions=True)
+            await asyncio.wait(self._flights, timeout=timeout)
+        for task in list(self._flights):
+            task.cancel()
 
     async def _round(self) -> None:
         now = self._clock()

@@ -37,7 +37,6 @@ from ecotone.services.settings import SchedulerSettings
 
 log = logging.getLogger(__name__)
 
-LANDING_SECONDS = 2.0
 EVENT_SECONDS = 1.5
 
 
@@ -119,10 +118,9 @@ class SchedulerProgram:
             await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self.metrics.leader.set(0)
+            # It answers its cancellation by waiting a moment for the bindings under way.
             deciding.cancel()
-            with contextlib.suppress(TimeoutError, asyncio.CancelledError):
-                # run() answers its cancellation by waiting for the bindings under way.
-                await asyncio.wait_for(deciding, LANDING_SECONDS)
+            await asyncio.wait({deciding})
             if holding is not None:
                 holding.cancel()
                 await asyncio.gather(holding, return_exceptions=True)
