@@ -96,13 +96,15 @@ def test_two_hundred_megabytes_of_nothing(run, tmp_path):
     assert_one_line(run("plan", "-f", file), 2, f"{file}: 200 MiB are more than the 64 MiB that are read")
 
 
-@pytest.mark.parametrize("byte", [b" ", b"{"])
-def test_too_much_of_what_may_start_an_object(run, tmp_path, byte):
+@pytest.mark.parametrize(
+    ("byte", "says"), [(b" ", "66 MiB are more than the 64 MiB that are read"), (b"{", "the JSON cannot be used")]
+)
+def test_too_much_of_what_may_start_an_object(run, tmp_path, byte, says):
     file = tmp_path / "much.yaml"
     with file.open("wb") as stream:
         for _ in range(66):
             stream.write(byte * 2**20)
-    assert_one_line(run("plan", "-f", file), 2, f"{file}: 66 MiB are more than the 64 MiB that are read")
+    assert_one_line(run("plan", "-f", file), 2, f"{file}: {says}")
 
 
 @pytest.mark.parametrize(

@@ -276,8 +276,12 @@ def test_a_device_without_end_is_refused(monkeypatch):
 
 def test_json_that_only_yaml_can_read_has_yamls_limit(monkeypatch):
     monkeypatch.setattr(decoding, "YAML_LIMITS", Limits(max_bytes=5))
-    with pytest.raises(InputError, match="export fewer kinds, or as JSON"):
+    with pytest.raises(
+        InputError, match="f: the JSON cannot be used: "
+    ):
         decoding.decode(b"{apiVersion: v1}", file="f")
+    with pytest.raises(InputError, match="f: the JSON cannot be used: it has objects without kind"):
+        decoding.decode(b'{"apiVersion": "v1"}', file="f")
 
 
 def test_binary_junk_is_called_by_its_name(tmp_path):

@@ -63,9 +63,11 @@ def decode(data: bytes, *, file: str) -> list[Found]:
     if json:
         try:
             return list(_from_json(data.lstrip(b"\xef\xbb\xbf"), file=file))
-        except (msgspec.MsgspecError, _NotPlainError, UnicodeDecodeError, RecursionError):
+        except (msgspec.MsgspecError, _NotPlainError, UnicodeDecodeError, RecursionError) as error:
             # YAML is a superset and its reader knows where things are: it says what is wrong, or reads it after all.
-            refuse_size(len(data), json=False, file=file)
+            if len(data) > limit(json=False):
+                told = str(error) or "it has objects without kind or apiVersion, or of unknown kinds"
+                raise InputError(f"the JSON cannot be used: {told}", file=file) from None
     elif data.count(0, 0, 4096):
         raise InputError("the file is binary, not YAML or JSON", file=file)
     return list(_from_yaml(data, file=file, json=json))
@@ -133,7 +135,7 @@ def _json_object(raw: Any, *, file: str, nested: bool) -> Iterator[Found]:
     if known is None:
         raise _NotPlainError
     if known.shape is not None:
-        yield Found(head.kind, msgspec.json.decode(raw, type=known.shape), file)
+        yield Found(head.kind, _shaped(raw, known.shape), file)
 
 
 def _json_item(item: Any, kind: str, api_version: str, *, file: str) -> Iterator[Found]:
@@ -143,9 +145,17 @@ def _json_item(item: Any, kind: str, api_version: str, *, file: str) -> Iterator
         if known is None:
             raise _NotPlainError
         if known.shape is not None:
-            yield Found(kind, msgspec.json.decode(item, type=known.shape), file)
+            yield Found(kind, _shaped(item, known.shape), file)
         return
     yield from _json_object(item, file=file, nested=True)
+
+
+def _shaped(raw: Any, shape: type[Any]) -> Any:
+    try:
+        return msgspec.json.decode(raw, type=shape)
+    except msgspec.ValidationError:
+        # Most often a null that the API takes for absent: worth a second look, not a slow reading of the whole file.
+        return msgspec.convert(without_nulls(msgspec.json.decode(raw)), type=shape)
 
 
 # YAML, with positions

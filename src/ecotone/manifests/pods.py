@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import msgspec
+
 from ecotone.manifests import keys, selectors, wire
 from ecotone.manifests.requests import effective
 from ecotone.manifests.times import time_or_none
@@ -27,22 +29,32 @@ class Interner:
     """One object for equal values, as long as it is in use."""
 
     specs: dict[PodSpec, PodSpec] = field(default_factory=dict)
+    seen: dict[bytes, PodSpec] = field(default_factory=dict)
     kinds: dict[PodKind, PodKind] = field(default_factory=dict)
     least: int = 4096
     full_at: int = 4096
 
     @property
     def full(self) -> bool:
-        return len(self.kinds) > self.full_at
+        return max(len(self.kinds), len(self.seen)) > self.full_at
 
     def keep(self, kinds: Iterable[PodKind]) -> None:
         """Lets go of all but these; asked again only when as many new ones have come, so a pod's share stays small."""
         self.kinds = {kind: kind for kind in kinds}
         self.specs = {kind.spec: kind.spec for kind in self.kinds}
+        self.seen = {}
         self.full_at = max(self.least, 2 * len(self.kinds))
 
-    def spec(self, given: PodSpec) -> PodSpec:
-        return self.specs.setdefault(given, given)
+    def spec(self, given: wire.Pod, priorities: Priorities) -> PodSpec:
+        """The pod's spec; one that was read before, to the last byte, is not worked out again."""
+        key = _spec_bytes(given)
+        known = None if key is None else self.seen.get(key)
+        if known is None:
+            known = to_spec(given, priorities=priorities)
+            known = self.specs.setdefault(known, known)
+            if key is not None:
+                self.seen[key] = known
+        return known
 
     def kind(self, given: PodKind) -> PodKind:
         return self.kinds.setdefault(given, given)
@@ -93,7 +105,7 @@ def to_pod(
         namespace=namespace,
         workload=workload,
         labels=tuple(sorted(meta.labels.items())),
-        spec=interner.spec(to_spec(given, priorities=priorities)),
+        spec=interner.spec(given, priorities),
         app_group=meta.labels.get(keys.APP_GROUP, app_group),
         index=keys.index(meta.labels),
         role=meta.labels.get(keys.ROLE),
@@ -119,6 +131,26 @@ def to_pod(
         deletion_cost=_deletion_cost(meta.annotations),
         template_hash=next((meta.labels[key] for key in TEMPLATE_HASHES if key in meta.labels), ""),
     )
+
+
+_ENCODER = msgspec.msgpack.Encoder(order="deterministic")
+
+
+def _spec_bytes(given: wire.Pod) -> bytes | None:
+    """All that a spec is made of, apart from the node; None where a pod's name or a class elsewhere is part of it."""
+    spec = given.spec
+    if spec.priority is None or any(volume.ephemeral is not None for volume in spec.volumes):
+        return None
+    node, spec.node_name = spec.node_name, ""
+    told = given.metadata.annotations.get(keys.NONZERO)
+    resizing = any(each.type == "PodResizePending" and each.reason == "Infeasible" for each in given.status.conditions)
+    seen = [
+        each for each in (*given.status.container_statuses, *given.status.init_container_statuses) if each.resources
+    ]
+    try:
+        return _ENCODER.encode((namespace_of(given.metadata), given.metadata.labels, told, resizing, spec, seen))
+    finally:
+        spec.node_name = node
 
 
 def _bound_at(scheduled: wire.Condition | None, status: wire.PodStatus) -> float | None:

@@ -10,6 +10,7 @@ import math
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 
 from ecotone.model.errors import InputError
 
@@ -19,6 +20,7 @@ _SHAPE = re.compile(
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+@lru_cache(maxsize=16384)
 def parse_time(text: str) -> float:
     """Seconds since 1970; InputError if the text is no RFC 3339 time."""
     shape = _SHAPE.fullmatch(text)
