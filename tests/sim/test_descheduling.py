@@ -74,7 +74,9 @@ def test_a_move_is_told_in_milliseconds_per_request() -> None:
     replicas=st.integers(1, 3),
     seed=st.integers(0, 50),
 )
-def test_ours_undoes_no_move_within_ten_periods_on_a_stationary_load(rtt: int, users: int, replicas: int, seed: int) -> None:
+def test_ours_undoes_no_move_within_ten_periods_on_a_stationary_load(
+    rtt: int, users: int, replicas: int, seed: int
+) -> None:
     run = simulate("ecotone", rtt=rtt, users=users, replicas=replicas, turn=470, seed=seed)
     assert moves_undone(run) == 0
     # And it comes to rest: nothing moves in the second half of a load that does not change.

@@ -43,7 +43,7 @@ class Autoscaler:
         if usage is None or ready == 0 or self._request <= 0 or current == 0:
             return current
         ratio = usage / self._request / self._settings.cpu
-        if abs(ratio - 1.0) <= TOLERANCE:
+        if abs(ratio - 1.0) <= TOLERANCE + 1e-9:
             return current
         if ratio > 1.0 and ready < current:
             ratio = ratio * ready / current  # those not ready yet count as idle
