@@ -1,12 +1,15 @@
 """The exact models against brute force and against each other."""
 
+import numpy as np
 import pytest
 
 from ecotone.experiments.pogonip_instances import edge_cluster, random_small
+from ecotone.placement import cloud_model
 from ecotone.placement.aggregated_model import AggregatedModel
 from ecotone.placement.ball_model import BallModel
 from ecotone.placement.checker import violations
 from ecotone.placement.improved_greedy import improved_greedy
+from ecotone.placement.instance import Application, Component, Host, Instance
 from ecotone.placement.milp import lexicographic
 from ecotone.placement.paper_model import cloud_problem, edge_problem
 from ecotone.placement.pogonip import pogonip
@@ -74,3 +77,32 @@ def test_out_of_time_the_heuristic_answers_and_the_gap_is_told() -> None:
     assert not answer.proven
     open_stages = [stage for stage in answer.stages if stage.status != "optimal"]
     assert open_stages and all(stage.gap is not None and stage.bound <= stage.value for stage in open_stages)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_with_too_many_patterns_to_list_the_cloud_is_as_cheap(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = random_small(seed)
+    listed = figures(instance, pogonip_opt(instance, time_limit=None).placement)
+    monkeypatch.setattr(cloud_model, "MOST_PATTERNS", -1)
+    named = pogonip_opt(instance, time_limit=None)
+    assert violations(instance, named.placement) == []
+    assert figures(instance, named.placement).cloud_cost_per_hour == listed.cloud_cost_per_hour
+
+
+def test_a_cloud_that_has_room_in_sum_but_not_on_any_host_is_not_used() -> None:
+    """Two hosts with half the room each: the microservice is not split, its application is rejected with a reason."""
+    hosts = (
+        Host("e", "edge", (100, 100)),
+        Host("c1", "cloud", (60, 60), price=1.0),
+        Host("c2", "cloud", (60, 60), price=1.0),
+    )
+    small, large = Component("m", (60, 60)), Component("n", (50, 50))
+    distance = np.array([[0.0, 9.0, 9.0], [9.0, 0.0, 0.0], [9.0, 0.0, 0.0]])
+    applications = (
+        Application("three", Component("q", (40, 40)), (small, large, large), 5.0),
+        Application("one", Component("q", (40, 40)), (small,), 5.0),
+    )
+    instance = Instance(hosts, applications, ("e",), distance)
+    answer = pogonip_opt(instance, time_limit=None)
+    assert answer.proven and violations(instance, answer.placement) == []
+    assert figures(instance, answer.placement).rank[:4] == best_rank(instance)[:4]

@@ -10,9 +10,8 @@ With too many patterns to list (all microservices different) the model falls bac
 in use costs nothing more. Price is the only objective, as in the paper.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from ecotone.placement.scaling import Scaled, scale
 
 MOST_PATTERNS = 20_000
 Pattern = tuple[int, ...]
+Built = tuple[Model, Objective, Callable[[Vector], list[tuple[int, Pattern]]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +58,18 @@ def rent(
     instance: Instance,
     items: Sequence[Forwarded],
     *,
-    known_price: float | None = None,
     time_limit: float | None = None,
     clock: Clock | None = None,
     gap: float = 0.0,
 ) -> Rented:
-    """The cheapest set of cloud hosts for the items. `known_price` is the price of an answer at hand, if any."""
+    """The cheapest set of cloud hosts for the items."""
     sunk = float(instance.price[instance.in_use & ~instance.is_edge].sum())
     if not items:
         return Rented(hosts={}, stage=Stage(name="cloud price", value=sunk, bound=sunk, status="optimal"))
     problem = _problem(instance, items, scale(instance))
     patterns = _all_patterns(problem)
-    build = _by_pattern if patterns is not None else _by_host
-    model, objective, decode = build(problem, patterns, sunk)
-    ceiling = None if known_price is None else known_price
-    if ceiling is not None:
-        model.limit(objective, ceiling)
+    built = _by_host(problem, sunk) if patterns is None else _by_pattern(problem, patterns, sunk)
+    model, objective, decode = built
     outcome = lexicographic(model, [objective], time_limit=time_limit, clock=clock, gap=gap)
     if outcome.x is None:
         return Rented(hosts=None, stage=outcome.stages[0])
@@ -87,18 +83,18 @@ def _problem(instance: Instance, items: Sequence[Forwarded], scaled: Scaled) -> 
         mask = cloud_candidates(instance, component, item.queue)
         classes.setdefault((scaled.demand(component), mask.tobytes()), []).append((item.application, item.position))
     masks = [np.frombuffer(key[1], dtype=np.bool_) for key in classes]
-    types: dict[tuple[object, ...], list[int]] = {}
+    types: dict[tuple[tuple[int, ...], float, tuple[bool, ...]], list[int]] = {}
     for s in instance.cloud:
         price = 0.0 if instance.in_use[s] else float(instance.price[s])
         capacity = tuple(int(amount) for amount in scaled.free[s])
         types.setdefault((capacity, price, tuple(bool(mask[s]) for mask in masks)), []).append(int(s))
     return _Problem(
-        demands=[key[0] for key in classes],
+        demands=[demand for demand, _ in classes],
         members=list(classes.values()),
         types=[hosts[: len(items)] for hosts in types.values()],
-        capacity=[key[0] for key in types],  # type: ignore[misc]
-        price=[key[1] for key in types],  # type: ignore[misc]
-        permits=[list(key[2]) for key in types],  # type: ignore[call-overload]
+        capacity=[capacity for capacity, _, _ in types],
+        price=[price for _, price, _ in types],
+        permits=[list(permits) for _, _, permits in types],
     )
 
 
@@ -146,8 +142,8 @@ def _fit(room: Sequence[int], demand: Sequence[int]) -> int:
     return min((have // want for have, want in zip(room, demand, strict=True) if want > 0), default=10**6)
 
 
-def _by_pattern(problem: _Problem, patterns: list[list[Pattern]] | None, sunk: float):  # type: ignore[no-untyped-def]
-    assert patterns is not None
+def _by_pattern(problem: _Problem, patterns: list[list[Pattern]], sunk: float) -> Built:
+    """Hosts counted by what they carry."""
     model = Model()
     need = np.array([len(members) for members in problem.members], dtype=np.float64)
     cover = model.constraints(len(need), lower=need)
@@ -173,7 +169,8 @@ def _by_pattern(problem: _Problem, patterns: list[list[Pattern]] | None, sunk: f
     return model, objective, decode
 
 
-def _by_host(problem: _Problem, _: list[list[Pattern]] | None, sunk: float):  # type: ignore[no-untyped-def]
+def _by_host(problem: _Problem, sunk: float) -> Built:
+    """Hosts named, components counted on each."""
     model = Model()
     need = np.array([len(members) for members in problem.members], dtype=np.float64)
     served = model.constraints(len(need), lower=need, upper=need)
@@ -223,15 +220,3 @@ def _deal(problem: _Problem, rented: list[tuple[int, Pattern]]) -> dict[tuple[in
             for _ in range(min(count, len(waiting[c]))):
                 hosts[waiting[c].pop(0)] = host
     return None if any(waiting) else hosts
-
-
-def lowest_price_bound(instance: Instance, items: Sequence[Forwarded]) -> float:
-    """A bound without solving: every resource bought at the best rate any host offers."""
-    scaled = scale(instance)
-    bound = 0.0
-    for r in range(len(instance.resources)):
-        need = sum(scaled.demand(instance.applications[i.application].components[i.position])[r] for i in items)
-        free = scaled.free[instance.cloud, r]
-        rate = min((instance.price[s] / f for s, f in zip(instance.cloud, free, strict=True) if f > 0), default=inf)
-        bound = max(bound, need * rate) if need else bound
-    return bound

@@ -6,7 +6,6 @@ trace.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from ecotone.placement.instance import BoolArray, Component, Instance, IntArray
 
@@ -14,9 +13,6 @@ from ecotone.placement.instance import BoolArray, Component, Instance, IntArray
 class Ledger:
     def __init__(self, instance: Instance) -> None:
         self._free = np.ascontiguousarray(instance.free.T.copy())
-
-    def free(self, host: int) -> tuple[int, ...]:
-        return tuple(int(amount) for amount in self._free[:, host])
 
     def fits(self, component: Component, within: BoolArray) -> BoolArray:
         """Hosts of `within` with room for the component; a resource it does not ask for cannot be missing."""
@@ -40,6 +36,3 @@ class Ledger:
 
     def give_back(self, component: Component, host: int) -> None:
         self._free[:, host] += np.asarray(component.demand, dtype=np.int64)
-
-    def snapshot(self) -> npt.NDArray[np.int64]:
-        return self._free.T.copy()

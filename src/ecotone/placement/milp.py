@@ -9,7 +9,7 @@ because this package has none.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor, inf
+from math import ceil, inf
 from typing import Literal
 
 import numpy as np
@@ -178,7 +178,7 @@ def lexicographic(
                 if report is not None:
                     report(stages[-1])
                 continue
-        x, stage = model.minimise(objective, time_limit=_share(time_limit, begin, clock, len(objectives) - k), gap=gap)
+        x, stage = model.minimise(objective, time_limit=_share(time_limit, begin, clock, len(objectives), k), gap=gap)
         if have is None and stage.value is None:
             return Outcome(x=None, stages=(*stages, stage), infeasible=stage.status == "infeasible")
         if have is not None and (stage.value is None or stage.value >= have[k] - _slack(objective, have[k])):
@@ -210,18 +210,14 @@ def _slack(objective: Objective, value: float) -> float:
     return 0.5 if objective.integral else EPSILON * max(1.0, abs(value))
 
 
-def _share(limit: float | None, begin: float, clock: Clock | None, remaining: int) -> float | None:
+def _share(limit: float | None, begin: float, clock: Clock | None, stages: int, done: int) -> float | None:
     if limit is None:
         return None
-    spent = 0.0 if clock is None else clock() - begin
-    return max((limit - spent) / max(remaining, 1), 0.05)
+    if clock is None:
+        return limit / stages
+    return max((limit - (clock() - begin)) / (stages - done), 0.05)
 
 
 def whole(x: Vector, columns: Index) -> Index:
     """Integer values of a solution; the solver's are whole up to its tolerance."""
     return np.asarray(np.floor(x[columns] + 0.5), dtype=np.int64)
-
-
-def copies(free: Sequence[int], demand: Sequence[int]) -> int:
-    """How many components of this demand fit into that much."""
-    return min((floor(have / want) for have, want in zip(free, demand, strict=True) if want > 0), default=10**9)

@@ -34,6 +34,7 @@ from ecotone.placement.reasons import explain
 from ecotone.placement.solution import Figures, Placement, better, figures
 
 LARGE = 20_000
+EDGE_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,11 @@ class _Budget:
     gap: float
     report: Callable[[Stage], None] | None = None
 
-    def left(self) -> float | None:
-        if self.limit is None or self.clock is None:
-            return self.limit
-        return max(self.limit - (self.clock() - self.begin), 0.05)
+    def left(self, share: float = 1.0) -> float | None:
+        """Seconds for what comes next; without a clock, that share of the whole."""
+        if self.limit is None:
+            return None
+        return self.limit * share if self.clock is None else max(self.limit - (self.clock() - self.begin), 0.05)
 
 
 def pogonip_opt(
@@ -113,7 +115,7 @@ def _edge(
         model.model,
         objectives,
         known=values[: len(objectives)],
-        time_limit=budget.left(),
+        time_limit=budget.left(EDGE_SHARE),
         clock=budget.clock,
         gap=budget.gap,
         report=budget.report,
@@ -143,7 +145,7 @@ def _with_cloud(instance: Instance, dealt: Dealt, budget: _Budget) -> tuple[Plac
         for i, host in enumerate(hosts)
         if host == CLOUD
     ]
-    rented = rent(instance, items, time_limit=budget.left(), gap=budget.gap, clock=budget.clock)
+    rented = rent(instance, items, time_limit=budget.left(1.0 - EDGE_SHARE), gap=budget.gap, clock=budget.clock)
     if rented.hosts is None:
         return None
     found = rented.hosts
