@@ -167,3 +167,38 @@ def test_wrong_templates_are_reported_and_a_live_cluster_is_refused(
     assert main(["plan", "-f", str(cluster), "--application", template(tmp_path, "soon")]) == 2
     assert "which is no scalar-unit.time" in capsys.readouterr().err
     assert main(["plan", "--application", template(tmp_path, "1 s")]) == 2
+
+
+QUEUE = (
+    HEAD
+    + """metadata: {template_name: messages}
+topology_template:
+  node_templates:
+    worker:
+      type: Service
+      capabilities: {deployment: {properties: {image: x, cpu: 100m, memory: 64Mi, role: microservice}}}
+      requirements: [{route: {node: queue, relationship: {type: AMQPRoute, properties: {deadline: %s}}}}]
+    queue:
+      type: Service
+      capabilities: {deployment: {properties: {image: x, cpu: 100m, memory: 64Mi, role: message-queue}}}
+"""
+)
+
+
+@pytest.mark.parametrize(("deadline", "placed"), [("30 ms", 1), ("3 ms", 0)])
+def test_a_deadline_to_the_queue_bounds_pogonip(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, deadline: str, placed: int
+) -> None:
+    """The control node is 10 ms from the only edge node: within one bound and beyond the other."""
+    control, edge = node("control", {"edge": 10.0}), node("edge", {"control": 10.0})
+    control["metadata"]["labels"] = {"node-role.kubernetes.io/control-plane": ""}
+    control["spec"] = {"taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]}
+    edge["metadata"]["labels"] = {"ecotone.dev/tier": "edge"}
+    cluster, application = tmp_path / "cluster.yaml", tmp_path / "messages.tosca.yaml"
+    cluster.write_text(yaml.safe_dump_all([control, edge]))
+    application.write_text(QUEUE % deadline)
+    plan = run(capsys, "plan", "-f", str(cluster), "--application", str(application), "--policy", "pogonip")
+    assert plan["objective"]["apps_placed"] == placed
+    assert plan["objective"]["apps_rejected"] == 1 - placed
+    actions = {decision["action"] for decision in plan["decisions"]}
+    assert actions == ({"bind"} if placed else {"wait"})
