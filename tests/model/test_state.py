@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ecotone.model.availability import available
 from ecotone.model.network import NetworkMap
+from ecotone.model.nodes import MEASUREMENTS
 from ecotone.model.objects import HostPort, Measured, Node, Pod, PodKind, PodSpec, Workload, WorkloadKey
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
@@ -125,6 +126,16 @@ class Events(RuleBasedStateMachine):
         node = some_node(Random(seed))
         self.nodes[node.name] = node
         self.state.put_node(node)
+
+    @rule(seed=st.integers(0, 10**6))
+    def measure_again(self, seed: int) -> None:
+        """What monitors do all the time: nothing of the node changes but its figures."""
+        dice = Random(seed)
+        if self.nodes:
+            old, new = self.nodes[dice.choice(sorted(self.nodes))], some_node(dice)
+            node = replace(old, **{name: getattr(new, name) for name in MEASUREMENTS})
+            self.nodes[node.name] = node
+            self.state.put_node(node)
 
     @rule(name=st.sampled_from(NODES))
     def drop_node(self, name: str) -> None:

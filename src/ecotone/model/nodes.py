@@ -8,6 +8,7 @@ new one, and what is derived from it (a label's column, say) is computed on firs
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -20,13 +21,20 @@ from ecotone.model.selectors import NodeAffinity, NodeTerm, Requirement, Taint
 
 BASE_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 CPU, MEMORY = 0, 1
+# What monitors write; all other columns stay as they are when only these change.
+MEASUREMENTS = (
+    "available_cpu", "available_memory", "latencies", "measured_at", "coordinates", "bandwidths", "losses",
+)  # fmt: skip
 
 Derived = TypeVar("Derived")
 _MOST_DERIVED = 4096
 
 
 class NodeTable:
-    """Columns over nodes, in the order they became known; `rank` gives the byte order of names for breaking ties."""
+    """Columns over nodes, in the order they became known; `rank` gives the byte order of names for breaking ties.
+
+    `moments` is for what follows from measurements at one moment: whoever keeps something there clears it first.
+    """
 
     def __init__(self, nodes: Iterable[Node], *, resources: Sequence[str] = BASE_RESOURCES) -> None:
         self.nodes: tuple[Node, ...] = tuple(nodes)
@@ -43,12 +51,32 @@ class NodeTable:
         self._matches: dict[object, Mask] = {}
         self._derived: dict[Hashable, Any] = {}
         self._tiers: dict[tuple[str, ...], Ints] = {}
+        self.moments: dict[Hashable, Any] = {}
+
+    def remeasured(self, row: int, node: Node) -> NodeTable | None:
+        """The table with one node measured anew, everything else shared; None if more than measurements changed.
+
+        Monitors write to every node every half minute: that must not lay out 5,000 nodes again each time.
+        """
+        old = self.nodes[row]
+        if replace(old, **{name: getattr(node, name) for name in MEASUREMENTS}) != node:
+            return None
+        twin = object.__new__(NodeTable)
+        twin.__dict__.update(self.__dict__)
+        twin.nodes = (*self.nodes[:row], node, *self.nodes[row + 1 :])
+        twin.moments = {}
+        for column in ("measured", "measured_at"):
+            if column in self.__dict__:
+                patched = self.__dict__[column].copy()
+                patched[row] = _measured(node) if column == "measured" else _moment(node)
+                twin.__dict__[column] = patched
+        return twin
 
     def __len__(self) -> int:
         return len(self.nodes)
 
     def derived(self, key: Hashable, compute: Callable[[NodeTable], Derived]) -> Derived:
-        """What follows from the nodes alone, computed once per table; `key` names the question in full."""
+        """What follows from the nodes alone, not from measurements, computed once; `key` names the question in full."""
         try:
             known: Derived = self._derived[key]
         except KeyError:
@@ -94,16 +122,12 @@ class NodeTable:
     @cached_property
     def measured(self) -> Floats:
         """CPU (millicores) and memory (bytes) measured as not in use; NaN where nothing usable is known."""
-        found = np.array(
-            [[_or_nan(node.available_cpu), _or_nan(node.available_memory)] for node in self.nodes], dtype=np.float64
-        ).reshape(len(self.nodes), 2)
-        found[~np.isfinite(found) | (found < 0)] = np.nan
-        return found
+        return np.array([_measured(node) for node in self.nodes], dtype=np.float64).reshape(len(self.nodes), 2)
 
     @cached_property
     def measured_at(self) -> Floats:
         """When; infinitely late where it was not said, since such a value counts as fresh."""
-        return np.array([np.inf if node.measured_at is None else node.measured_at for node in self.nodes])
+        return np.array([_moment(node) for node in self.nodes], dtype=np.float64)
 
     def labels(self, key: str) -> tuple[Codes, list[str]]:
         """The label's column: a code per node (-1: absent) and the value behind each code."""
@@ -200,5 +224,13 @@ class NodeTable:
         return mask
 
 
+def _measured(node: Node) -> tuple[float, float]:
+    return _or_nan(node.available_cpu), _or_nan(node.available_memory)
+
+
+def _moment(node: Node) -> float:
+    return np.inf if node.measured_at is None else node.measured_at
+
+
 def _or_nan(value: float | None) -> float:
-    return np.nan if value is None else value
+    return value if value is not None and np.isfinite(value) and value >= 0 else np.nan

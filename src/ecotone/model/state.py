@@ -15,6 +15,7 @@ from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import (
     Claim,
     DisruptionBudget,
+    Measured,
     Node,
     Pod,
     PodKind,
@@ -55,6 +56,8 @@ class ClusterState:
         self.memory: dict[str, object] = {}
         self.kind_counts: dict[PodKind, int] = {}
         self.named: dict[tuple[str, str], tuple[PodKind, ...]] = {}
+        self._usage_at = now
+        self._usage_of: dict[PodKind, tuple[float, float]] = {}
         self._homes: dict[str, str] | None = {}
         self._network: Network | None = None
 
@@ -67,12 +70,21 @@ class ClusterState:
     def put_node(self, node: Node) -> None:
         row = self.nodes.index.get(node.name)
         if row is None:
-            nodes = (*self.nodes.nodes, node)
-        elif self.nodes.nodes[row] == node:
+            self._replace_table(NodeTable((*self.nodes.nodes, node), resources=self.nodes.resources))
             return
-        else:
+        old = self.nodes.nodes[row]
+        if old == node:
+            return
+        table = self.nodes.remeasured(row, node)
+        if table is None:
             nodes = (*self.nodes.nodes[:row], node, *self.nodes.nodes[row + 1 :])
-        self._replace_table(NodeTable(nodes, resources=self.nodes.resources))
+            self._replace_table(NodeTable(nodes, resources=self.nodes.resources))
+            return
+        self.nodes = table
+        if (old.latencies or node.latencies) or old.coordinates != node.coordinates:
+            self._network = None
+        if old.measured_at != node.measured_at:
+            self._recount_recent(row)
 
     def drop_node(self, name: str) -> None:
         if name in self.nodes.index:
@@ -211,20 +223,26 @@ class ClusterState:
 
     def pod_usage(self, kind: PodKind) -> tuple[float, float]:
         """CPU (millicores) and memory (bytes) one pod of the kind uses: measured, else what it requests."""
-        workload = self.workloads.get(kind.workload)
-        cpu = self.fresh(workload.cpu_usage) if workload else None
-        memory = self.fresh(workload.memory_usage) if workload else None
-        return (
-            kind.spec.request("cpu") if cpu is None else cpu,
-            kind.spec.request("memory") if memory is None else memory,
-        )
+        if self._usage_at != self.now:
+            self._usage_at, self._usage_of = self.now, {}
+        found = self._usage_of.get(kind)
+        if found is None:
+            workload = self.workloads.get(kind.workload)
+            cpu = self.fresh(workload.cpu_usage) if workload else None
+            memory = self.fresh(workload.memory_usage) if workload else None
+            found = self._usage_of[kind] = (
+                float(kind.spec.request("cpu")) if cpu is None else cpu,
+                float(kind.spec.request("memory")) if memory is None else memory,
+            )
+        return found
 
-    def fresh(self, measured: object) -> float | None:
+    def fresh(self, measured: Measured | None) -> float | None:
         """The value of a measurement that can be used, else None."""
-        value, at = getattr(measured, "value", None), getattr(measured, "at", None)
-        if not known(value) or (at is not None and self.now - at > self.max_age):
+        if measured is None or not known(measured.value):
             return None
-        return float(value)  # type: ignore[arg-type]
+        if measured.at is not None and self.now - measured.at > self.max_age:
+            return None
+        return float(measured.value)
 
     @property
     def _where(self) -> dict[str, str]:
@@ -236,12 +254,14 @@ class ClusterState:
     # Everything else
 
     def put_workload(self, workload: Workload) -> None:
+        self._usage_of = {}
         self.graph.change(self.workloads.get(workload.key), workload)
         self.workloads[workload.key] = workload
 
     def drop_workload(self, key: WorkloadKey) -> None:
         gone = self.workloads.pop(key, None)
         if gone is not None:
+            self._usage_of = {}
             self.graph.change(gone, None)
 
     def set_maps(self, maps: Iterable[NetworkMap]) -> None:

@@ -80,12 +80,12 @@ def used_share(state: ClusterState, rows: Rows) -> Floats:
 
 def _measured_cpu(state: ClusterState) -> tuple[Mask, float | None]:
     """Where CPU was measured, and the highest utilisation seen if it was not measured everywhere; asked once per moment."""
-    kept: dict[tuple[float, float], tuple[Mask, float | None]] = state.nodes.derived("measured CPU", lambda _: {})
-    moment = (state.now, state.max_age)
-    if moment not in kept:
-        kept.clear()
-        kept[moment] = _measure_cpu(state)
-    return kept[moment]
+    moment = ("measured CPU", state.now, state.max_age)
+    kept: tuple[Mask, float | None] | None = state.nodes.moments.get(moment)
+    if kept is None:
+        state.nodes.moments.clear()
+        kept = state.nodes.moments[moment] = _measure_cpu(state)
+    return kept
 
 
 def _measure_cpu(state: ClusterState) -> tuple[Mask, float | None]:

@@ -64,6 +64,7 @@ class Evaluation:
         self._placed_since: list[int] = []
         self._moved_since = False
         self._changes: dict[str, Change | None] = {}
+        self._changing: list[tuple[int, Any, Change]] | None = None
         self._further: list[tuple[str, Rejection]] = []
 
     # Filtering
@@ -221,19 +222,23 @@ class Evaluation:
         """Asks the filters again where they may have changed their mind; whether the feasible rows did change."""
         one = self.rows[row : row + 1]
         everything = False
-        for place, plugin in enumerate(self.framework.filters):
-            match self._change(plugin):
-                case "row":
-                    self._set_row(place, plugin.filter(self.cycle, one), row)
-                case "everything":
-                    answer = plugin.filter(self.cycle, self.rows)
-                    everything = everything or answer is not None or self.masks[place] is not None
-                    self.masks[place] = answer
+        if self._changing is None:
+            asked = ((place, plugin, self._change(plugin)) for place, plugin in enumerate(self.framework.filters))
+            self._changing = [
+                (place, plugin, change) for place, plugin, change in asked if change in ("row", "everything")
+            ]
+        for place, plugin, change in self._changing:
+            if change == "row":
+                self._set_row(place, plugin.filter(self.cycle, one), row)
+            else:
+                answer = plugin.filter(self.cycle, self.rows)
+                everything = everything or answer is not None or self.masks[place] is not None
+                self.masks[place] = answer
         before = self.feasible
         if everything:
             self._combine()
         else:
-            passes = all(mask is None or bool(mask[row]) for mask in self.masks)
+            passes = all(bool(mask[row]) for mask in self.masks if mask is not None)
             if passes != bool(self.ok[row]):
                 self.ok[row] = passes
                 self._set_feasible()
