@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +52,18 @@ def test_the_number_of_processes_changes_no_byte() -> None:
     alone = sweep(work, workers=1)
     assert as_bytes(sweep(work, workers=3)) == as_bytes(alone)
     assert [(run["policy"], run["trial"]) for run in alone] == [(job.policy, job.trial) for job in work]
+
+
+def test_the_order_of_sets_changes_no_byte(tmp_path: Path) -> None:
+    """Forked workers share one hash seed; here every process has its own."""
+    path = tmp_path / "small.yaml"
+    path.write_text(SCENARIO)
+    command = [sys.executable, "-m", "ecotone", "simulate", str(path), "-p", "sophos", "-p", "ecotone", "-o", "json"]
+    texts = {
+        subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(texts) == 1
 
 
 def test_repeating_a_run_in_one_process_changes_no_byte() -> None:
