@@ -6,8 +6,9 @@ cannot come back is a victim. Among the nodes: fewest violated budgets, lowest h
 priorities, fewest victims, latest start of the most important victims, first by name.
 
 All on the working copy of the cluster, which is left as it was found. Differences to kube-scheduler: a budget with an empty
-selector covers every pod of its namespace, as the policy/v1 API says; pods that were placed in this same round are not taken
-away again; `violateDisruptionBudgets: false` (ours) leaves out nodes where a budget would be violated.
+selector covers every pod of its namespace, as the policy/v1 API says; a pod on its way out, which spreading does not count,
+does not lower that count by being taken away; pods that were placed in this same round are not taken away again;
+`violateDisruptionBudgets: false` (ours) leaves out nodes where a budget would be violated.
 """
 
 from __future__ import annotations
