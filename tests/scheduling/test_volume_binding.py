@@ -131,12 +131,17 @@ def test_a_claim_may_select_its_volume_by_label():
     assert passing(plugin, state, using("data")) == {"e1"}
 
 
-def test_a_volume_promised_to_the_claim_is_the_only_one_for_it():
+def test_a_volume_promised_to_the_claim_is_the_only_one_for_it_unless_it_is_too_small():
     volumes = [local("mine", "e2", claim="default/data", available=False), local("free", "e1")]
     state = storage([claim("data", storage_class="local", request=5)], volumes)
     assert passing(plugin, state, using("data")) == {"e2"}
+    cycle, _ = cycle_for(plugin, state, using("data"))
+    assert plugin.reserve(cycle, 0) == NO_VOLUME_FREE
+    assert plugin.reserve(cycle, 1) is None
+    assert state.claims["default/data"].volume == "mine"
+    plugin.unreserve(cycle, 1)
     state.volumes["mine"] = replace(state.volumes["mine"], capacity=1)
-    assert passing(plugin, state, using("data")) == set()
+    assert passing(plugin, state, using("data")) == {"e1"}
 
 
 def test_volumes_with_wider_affinity_are_found_too():

@@ -168,10 +168,8 @@ def _found(state: ClusterState, claim: Claim) -> Mask:
     nodes = state.nodes
     if claim.selected_node is not None:
         return np.zeros(len(nodes), dtype=np.bool_)
-    own = [volume for volume in state.volumes.values() if volume.claim == claim.key]
-    if own:
-        return _reach(nodes, own[:1]) if _big_enough(claim, own[0]) else np.zeros(len(nodes), dtype=np.bool_)
-    return _reach(nodes, [volume for volume in state.volumes.values() if _suits(claim, volume)])
+    own = [volume for volume in state.volumes.values() if volume.claim == claim.key and _big_enough(claim, volume)]
+    return _reach(nodes, own[:1] or [volume for volume in state.volumes.values() if _suits(claim, volume)])
 
 
 def _reach(nodes: NodeTable, volumes: Iterable[Volume]) -> Mask:
@@ -235,9 +233,8 @@ def _smallest(state: ClusterState, claim: Claim, alone: NodeTable, taken: set[st
         return None
     best: Volume | None = None
     for volume in state.volumes.values():
-        if volume.claim == claim.key:
-            reachable = bool(alone.matches_affinity(volume.node_affinity)[0])
-            return volume if reachable and _big_enough(claim, volume) else None
+        if volume.claim == claim.key and _big_enough(claim, volume):
+            return volume if alone.matches_affinity(volume.node_affinity)[0] else None
         if volume.name in taken or not _suits(claim, volume) or (best and best.capacity <= volume.capacity):
             continue
         if alone.matches_affinity(volume.node_affinity)[0]:
