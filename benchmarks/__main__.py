@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-ON_REQUEST = frozenset({"scheduler_throughput"})
+ON_REQUEST = frozenset({"scheduler_throughput", "scheduler_latency"})
 
 
 def known() -> list[str]:

@@ -71,6 +71,36 @@ def test_pods_land_next_to_their_peer(cluster: Cluster, kube_scheduler: Child, p
     assert program.metric("ecotone_extender_requests_total", verb="prioritize", result="ok") >= 5
 
 
+def test_two_buckets_of_difference_outweigh_the_default_plugins(cluster: Cluster) -> None:
+    """The default plugins prefer the empty node by far; the network term prefers the full one by two buckets of ten."""
+    clear(cluster)
+    # Nearness is 1/ms here, 1 on the same node: 10, 8 and 0 of 10.
+    toward = {"near": {}, "close": {"near": 1.25}, "remote": {"near": 1000.0}}
+    cluster.create(
+        *(node(name, annotations={"ecotone.dev/latencies": json.dumps(rtt)}) for name, rtt in toward.items()),
+        owned("db", "db-0", nodeName="near"),
+        owned("filler", "filler-0", nodeName="near", cpu="3200m", memory="12Gi"),
+    )
+    program = Program(cluster, "extender", "--policy=communication-aware").wait_ready()
+    child = cluster.start_kube_scheduler(extender_configuration(program.address))
+    try:
+        asked = {"Pod": owned("front", "front-0"), "NodeNames": list(toward)}
+        scores = {one["Host"]: one["Score"] for one in program.post("/prioritize", asked)}
+        assert scores == {"near": 10, "close": 8, "remote": 0}
+        cluster.create(owned("front", "front-0"))
+        wait_until(lambda: "front-0" in placement(cluster), timeout=20, what="binding", child=child)
+        assert placement(cluster)["front-0"] == "near"
+        program.stop()
+        cluster.create(owned("front", "front-1"))
+        wait_until(lambda: "front-1" in placement(cluster), timeout=20, what="binding", child=child)
+        assert placement(cluster)["front-1"] != "near", "left to themselves the default plugins decide otherwise"
+    finally:
+        child.stop()
+        cluster.forget(child)
+        if program.child.running:
+            program.stop()
+
+
 def test_a_dead_extender_does_not_stop_scheduling(cluster: Cluster, kube_scheduler: Child, program: Program) -> None:
     program.stop()
     cluster.create(owned("front", "front-0"))
