@@ -48,7 +48,7 @@ def scheduler(
     lease_renew_deadline: Annotated[float, typer.Option(help="Seconds a leader acts without renewing.")] = 10.0,
     lease_retry_period: Annotated[float, typer.Option(help="Seconds between attempts.")] = 2.0,
     request_timeout: Annotated[float, typer.Option(help="Seconds a binding may take; below the renew deadline.")] = 5.0,
-    bindings: Annotated[int, typer.Option(min=1, help="Bindings under way at a time.")] = 64,
+    bindings: Annotated[int, typer.Option(min=1, help="Bindings under way at a time.")] = 128,
     batch: Annotated[int, typer.Option(min=1, help="Pods decided in one round.")] = 128,
     never_violate_budgets: Annotated[
         bool, typer.Option(help="Preemption never takes a pod whose disruption budget is spent.")

@@ -33,7 +33,7 @@ from ecotone.services.live_cache import LiveCache
 from ecotone.services.metrics import SchedulerMetrics
 from ecotone.services.overcommit import OvercommitWatch
 from ecotone.services.pod_writer import PodWriter
-from ecotone.services.queue import Entry, SchedulingQueue
+from ecotone.services.queue import Entry, Place, SchedulingQueue
 from ecotone.services.records import DecisionRecords
 from ecotone.services.settings import SchedulerSettings, frameworks_of
 
@@ -170,8 +170,10 @@ class Scheduler:
         now = self._clock()
         self.queue.advance(now=now)
         room = self.settings.bindings_in_flight - len(self._flights)
-        if room <= 0 or not self.queue.has_active:
-            await self._pause(full=room <= 0)
+        # A round has fixed costs: with many pods waiting, half of the places are let free before the next one.
+        crowded = room < min(self.settings.bindings_in_flight // 2, self.queue.size(Place.ACTIVE))
+        if room <= 0 or crowded or not self.queue.has_active:
+            await self._pause(full=room <= 0 or crowded)
             return
         if self._writer.out_of_time():
             await asyncio.sleep(0.01)

@@ -21,7 +21,7 @@ class SchedulerSettings:
     lease_name: str = "ecotone-scheduler"
     identity: str = "ecotone"
     round_size: int = 128
-    bindings_in_flight: int = 64
+    bindings_in_flight: int = 128
     request_timeout: float = 5.0
     max_age: float = 300.0
     seed: int = 0
