@@ -184,6 +184,10 @@ def test_pods_nobody_has_created_yet_arrive_in_the_order_of_the_file(tmp_path):
             "IgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Inn}]}]}}}",
             "unknown operator 'Inn'",
         ),
+        (
+            "apiVersion: ecotone.dev/v1alpha1\nkind: SnapshotState\nnow: .nan",
+            "1: SnapshotState: now and maxAge must be numbers",
+        ),
         ("", "no Kubernetes objects"),
         ("apiVersion: v1\nkind: List\nitems: []", "no Kubernetes objects"),
         ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}", "no Kubernetes objects"),
@@ -276,9 +280,7 @@ def test_a_device_without_end_is_refused(monkeypatch):
 
 def test_json_that_only_yaml_can_read_has_yamls_limit(monkeypatch):
     monkeypatch.setattr(decoding, "YAML_LIMITS", Limits(max_bytes=5))
-    with pytest.raises(
-        InputError, match="f: the JSON cannot be used: "
-    ):
+    with pytest.raises(InputError, match="f: the JSON cannot be used: "):
         decoding.decode(b"{apiVersion: v1}", file="f")
     with pytest.raises(InputError, match="f: the JSON cannot be used: it has objects without kind"):
         decoding.decode(b'{"apiVersion": "v1"}', file="f")

@@ -7,6 +7,7 @@ whole lines, and `NO_COLOR` is honoured.
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -42,7 +43,19 @@ OutputOption = Annotated[
 
 
 def as_json(document: Any) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    """JSON for any reader: a figure that is no number, which JSON cannot say, is null."""
+    try:
+        return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_document(document: Any, output: Output) -> None:

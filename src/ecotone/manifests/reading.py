@@ -6,6 +6,7 @@ thing that cannot be used is reported with its place. "Now" is the newest time f
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -67,6 +68,8 @@ def read_objects(
         found = amend(found, notes)
     told = next((each for each in reversed(found) if each.kind == "SnapshotState"), None)
     state: wire.SnapshotState | None = None if told is None else told.value
+    if told is not None and not (math.isfinite(told.value.now) and math.isfinite(told.value.max_age)):
+        raise InputError("SnapshotState: now and maxAge must be numbers", file=told.file, line=told.line)
     if now is None:
         now = state.now if state is not None else newest_time(found)
     store = Objects(
