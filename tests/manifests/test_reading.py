@@ -300,3 +300,21 @@ def test_a_store_can_be_read_and_filled_further(tmp_path):
     (tmp_path / "n.yaml").write_text(yaml.safe_dump(node("n1")))
     store = read_objects([tmp_path / "n.yaml"])
     assert store.state.nodes.names == ("n1",)
+
+
+def test_our_keys_that_say_nothing_are_told(tmp_path):
+    notes = []
+    template = {"metadata": {"annotations": {"ecotone.dev/affinity": "{db: 3}"}}}
+    snapshot_of(
+        tmp_path,
+        node("n1", annotations={"ecotone.dev/latencies": '{"n2": "NaN"}', "ecotone.dev/available-cpu": "lots"}),
+        pod("p", annotations={"ecotone.dev/max-latency": "soon"}, labels={"ecotone.dev/index": "first"}),
+        thing("Deployment", "d", spec={"template": template}, annotations={"ecotone.dev/traffic": '{"db": 3}'}),
+        notes=notes,
+    )
+    assert notes == [
+        "Node n1: ecotone.dev/available-cpu cannot be read and counts as not given",
+        "Pod default/p: ecotone.dev/max-latency cannot be read and counts as not given",
+        "Pod default/p: ecotone.dev/index cannot be read and counts as not given",
+        "Deployment default/d: ecotone.dev/affinity cannot be read and counts as not given",
+    ]

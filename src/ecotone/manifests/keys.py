@@ -227,5 +227,24 @@ def _finite(value: object) -> float | None:
     return None
 
 
+def unreadable(notes: Notes) -> list[str]:
+    """Our own keys that are there and say nothing anybody could use: most often a slip of the pen."""
+    checks: dict[str, object] = {
+        AVAILABLE_CPU: available_cpu(notes),
+        AVAILABLE_MEMORY: available_memory(notes),
+        CPU_USAGE: cpu_usage(notes),
+        MEMORY_USAGE: memory_usage(notes),
+        MEASURED_AT: measured_at(notes),
+        MAX_LATENCY: milliseconds(notes.get(MAX_LATENCY)),
+        COORDINATES: coordinates(notes),
+        INDEX: index(notes),
+        PRICE: number(notes.get(PRICE)),
+        **{
+            key: json_object(notes[key]) for key in (LATENCIES, TRAFFIC, AFFINITY, DEADLINES, PROTOCOLS) if key in notes
+        },
+    }
+    return [key for key, value in checks.items() if key in notes and value is None]
+
+
 def measured_at(notes: Notes) -> float | None:
     return time_or_none(notes.get(MEASURED_AT))

@@ -80,6 +80,8 @@ def read_objects(
     objects = [each for each in found if each.kind != "SnapshotState"]
     _refuse_cycles(objects)
     if state is None:
+        notes += [note for each in objects for note in _unreadable(each)]
+    if state is None:
         objects = in_file_order([*objects, *missing_pods(objects, notes)], now)
     _fill(store, objects)
     if state is not None:
@@ -174,6 +176,17 @@ def _refuse_cycles(found: Iterable[Found]) -> None:
                 break
             here = (above[0], start[1], above[1])
         cleared.update(path)
+
+
+def _unreadable(each: Found) -> Iterator[str]:
+    metas = [each.value.metadata]
+    template = getattr(getattr(each.value, "spec", None), "template", None)
+    if template is not None:
+        metas.append(template.metadata)
+    for meta in metas:
+        if any(key.startswith(keys.PREFIX) for key in (*meta.annotations, *meta.labels)):
+            for key in keys.unreadable({**meta.labels, **meta.annotations}):
+                yield f"{each.kind} {_key(each)[1]}: {key} cannot be read and counts as not given"
 
 
 def newest_time(found: Iterable[Found]) -> float:

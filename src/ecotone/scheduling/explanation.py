@@ -23,6 +23,7 @@ from ecotone.scheduling.evaluation import TIE, Evaluation, Term
 from ecotone.scheduling.plugin import Cycle, Describe
 from ecotone.scheduling.policies import POLICIES, Policy, resolve
 from ecotone.scheduling.profile import Profile
+from ecotone.scheduling.reservations import Reservations
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def explain(snapshot: Snapshot, policy: Policy, key: str) -> Explanation:
     nodes = _nodes(ClusterState.of(picture), waiting, profile)
     chosen = decision.node if isinstance(decision, Bind) else None
     ranked = tuple(sorted(nodes, key=lambda each: _rank(each, chosen)))
-    why = "" if decision is None else decision.why
+    why = "the policy decides nothing about it" if decision is None else decision.why
     if isinstance(decision, Preempt):
         why = f"fits only on {decision.node} after preempting {', '.join(decision.victims)}: {decision.why}"
     elif chosen is not None and profile.solver is None:
@@ -103,6 +104,7 @@ def _nodes(state: ClusterState, pod: Pod, profile: Profile) -> list[NodeView]:
     gate = framework.refusal_at_the_gate(state, pod)
     if gate is not None:
         return [NodeView(name, False, (gate[1],)) for name in state.nodes.names]
+    Reservations(state).claim(pod)
     evaluation = Evaluation(framework, Cycle(state, pod))
     if evaluation.refusal is not None:
         return [NodeView(name, False, (evaluation.refusal[1].reason,)) for name in state.nodes.names]
