@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecotone.model.decisions import Bind
-from ecotone.model.objects import Node, Pod, Workload, WorkloadKey
+from ecotone.model.objects import HostPort, Node, Pod, Workload, WorkloadKey
+from ecotone.model.selectors import LabelSelector, PodAffinity, PodTerm, SpreadConstraint
 from ecotone.model.state import ClusterState
 from ecotone.scheduling import POLICIES, Evaluation, decide, framework_of
 from ecotone.scheduling.plugin import Cycle
@@ -168,6 +169,23 @@ def test_an_unmeasured_node_has_the_worst_network_term_in_sophos(seed: int) -> N
     assert raw["a"] <= min(raw["b"], raw["c"])
 
 
+def demands(dice: Dice, app: str) -> dict[str, object]:
+    """Rules that make one replica's place depend on the others'."""
+    selector = LabelSelector.of_labels({"app": app})
+    away = PodTerm(selector, "zone", namespaces=frozenset({"default", "other"}))
+    firmness = dice.choice(("DoNotSchedule", "ScheduleAnyway"))
+    found: dict[str, object] = {"priority": dice.choice((0, 0, 10))}
+    if dice.chance(0.2):
+        found["host_ports"] = (HostPort(8080),)
+    if dice.chance(0.3):
+        found["spread"] = (SpreadConstraint(1, "zone", firmness, selector),)
+    if dice.chance(0.2):
+        found["pod_anti_affinity"] = PodAffinity(required=(away,))
+    elif dice.chance(0.2):
+        found["pod_affinity"] = PodAffinity(preferred=(replace(away, weight=50),))
+    return found
+
+
 def crowd(seed: int) -> ClusterState:
     """Several replicas of a few workloads to place on nodes that fill up on the way."""
     world = random_world(seed)
@@ -179,8 +197,9 @@ def crowd(seed: int) -> ClusterState:
         for node in world.nodes
     ]
     pods = list(world.pods)
-    for key in {each.key for each in world.workloads}:
+    for key in sorted({each.key for each in world.workloads}):
         kind = kind_of(key, cpu=dice.choice((None, 100, 300)), memory=1 << 26, index=dice.choice((None, 0, 1)))
+        kind = replace(kind, spec=replace(kind.spec, **demands(dice, key.name)))
         pods += [
             Pod(f"{key.name}-new-{number}", f"{key}-new-{number}", kind, created=dice.random.random())
             for number in range(dice.choice((1, 3, 6)))

@@ -120,6 +120,10 @@ class NodeTable:
         return np.array([node.price_per_hour for node in self.nodes], dtype=np.float64)
 
     @cached_property
+    def priced(self) -> bool:
+        return bool(self.price.any())
+
+    @cached_property
     def measured(self) -> Floats:
         """CPU (millicores) and memory (bytes) measured as not in use; NaN where nothing usable is known."""
         return np.array([_measured(node) for node in self.nodes], dtype=np.float64).reshape(len(self.nodes), 2)

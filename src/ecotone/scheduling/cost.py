@@ -107,6 +107,8 @@ def waiting(utilisation: Floats, cores: Floats) -> tuple[Floats, Floats]:
 
 
 def price_ms(state: ClusterState, kind: PodKind, rows: Rows, *, model: Model = DEFAULT) -> Floats:
+    if not state.nodes.priced:
+        return np.zeros(len(rows))
     prices = _pick(state, state.nodes.price, rows)
     capacity = np.maximum(_pick(state, state.nodes.allocatable[:, CPU], rows), LEAST_USE)
     share = max(kind.spec.request("cpu"), state.pod_usage(kind)[0]) / capacity

@@ -59,4 +59,10 @@ class ResponseTime:
 
     def describe(self, cycle: Cycle, row: int, raw: float) -> str:
         network = float(self._network(cycle)[row])
-        return f"{-raw:.3g} ms per request: {network:.3g} ms network, {-raw - network:.3g} ms CPU queueing and price"
+        parts = (_ms(-raw), _ms(network), _ms(-raw - network))
+        return "{} ms per request: {} ms network, {} ms CPU queueing and price".format(*parts)
+
+
+def _ms(value: float) -> str:
+    """Hundredths of a millisecond are nothing to tell."""
+    return f"{value:.3g}" if value >= 0.01 else "0"
