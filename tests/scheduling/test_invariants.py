@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecotone.model.decisions import Bind
+from ecotone.model.decisions import Bind, Preempt
 from ecotone.model.objects import HostPort, Node, Pod, Workload, WorkloadKey
 from ecotone.model.selectors import LabelSelector, PodAffinity, PodTerm, SpreadConstraint
 from ecotone.model.state import ClusterState
@@ -225,11 +225,14 @@ def test_a_batch_gives_what_pod_by_pod_gives(policy: str, seed: int) -> None:
 def test_no_decision_exceeds_what_a_node_has(policy: str, seed: int) -> None:
     state = crowd(seed)
     for each in decide(state.freeze(), policy).decisions:
-        if isinstance(each, Bind):
+        if isinstance(each, Bind | Preempt):
+            for victim in each.victims if isinstance(each, Preempt) else ():
+                state.drop_pod(victim)
             row = state.nodes.index[each.node]
             wanted = np.array([state.pending[each.pod].spec.request(name) for name in state.nodes.resources])
             free = state.nodes.allocatable[row] - state.usage.requested[row]
             assert (wanted <= np.maximum(free, 0))[wanted > 0].all()
+            assert state.usage.pod_count[row] < state.nodes.max_pods[row]
             state.assume(state.pending[each.pod], each.node)
 
 
