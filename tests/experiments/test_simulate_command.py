@@ -125,8 +125,10 @@ def test_the_sophos_experiment_stands_beside_the_published_gains(capsys: pytest.
     assert main(arguments) == 0
     found = json.loads(capsys.readouterr().out)
     gains = found["tables"][0]
-    (row,) = gains["rows"]
-    cells = dict(zip(gains["header"], row, strict=True))
-    assert (cells["latency ms"], cells["published"]) == (200, "66.0 %")
-    assert cells["minus published"] == f"{float(cells['sophos'].split()[0]) - 66.0:+.1f}"
-    assert " .. " in row[3]
+    rows = [dict(zip(gains["header"], row, strict=True)) for row in gains["rows"]]
+    assert [(row["latency ms"], row["policy"]) for row in rows] == [(200, "sophos"), (200, "ecotone")]
+    sophos, ecotone = rows
+    assert sophos["published (sophos)"] == "66.0 %"
+    assert sophos["minus published"] == f"{float(sophos['gain'].split()[0]) - 66.0:+.1f}"
+    assert ecotone["minus published"] is None
+    assert " .. " in sophos["95 % interval"]
