@@ -84,7 +84,9 @@ def test_the_second_scenario_is_deployed_and_what_cannot_be_waits_as_a_whole(clu
         assert not any(name in placement(cluster) for name in giant)
         assert "Insufficient memory" in condition(cluster, "a-giant-queue")
         assert condition(cluster, "a-giant-iot").startswith("default/a-giant waits as a whole: default/a-giant-queue")
-        wait_until(lambda: bool(notes(cluster, "FailedScheduling", "a-giant-queue")), timeout=10, what="event")
+        for name in giant:
+            wait_until(lambda pod=name: bool(notes(cluster, "FailedScheduling", pod)), timeout=10, what="event")  # type: ignore[misc]
+            assert len(notes(cluster, "FailedScheduling", name)) == 1, "one clear event, not a stream of them"
     finally:
         program.stop()
 
@@ -105,3 +107,51 @@ def test_a_waiting_application_is_placed_as_a_whole_when_there_is_room(cluster: 
         assert len(wait_bound(cluster, 5, child=program.child, timeout=60)) == 5
     finally:
         program.stop()
+
+
+def test_deployments_that_arrive_while_the_scheduler_runs_are_placed_as_a_whole_or_not_at_all(cluster: Cluster) -> None:
+    """Pods appear one by one; the workloads' replica counts say how many to wait for."""
+    instance = scenario_2()
+    cluster.create(*nodes(instance))
+    program = scheduler(cluster, policy="pogonip-plugins").wait_ready()
+    try:
+        impossible = deployments("giant")
+        impossible[-1]["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["memory"] = "64Gi"
+        cluster.create(*impossible)
+        cluster.create(*deployments("taxi-0"))
+
+        def bound(group: str) -> list[str]:
+            return [name for name in placement(cluster) if name.startswith(group)]
+
+        wait_until(lambda: len(bound("taxi-0")) == 5, timeout=60, what="the possible application", child=program.child)
+        waiting = [pod["metadata"]["name"] for pod in cluster.pods("default")]
+        giant = [name for name in waiting if name.startswith("giant")]
+        assert len(giant) == 5
+        wait_until(lambda: all(condition(cluster, name) for name in giant), timeout=20, what="verdicts")
+        assert bound("giant") == []
+    finally:
+        program.stop()
+        for each in cluster.list("/apis/apps/v1/namespaces/default/deployments"):
+            cluster.call("DELETE", f"/apis/apps/v1/namespaces/default/deployments/{each['metadata']['name']}")
+
+
+def deployments(name: str) -> list[dict[str, Any]]:
+    found = []
+    for template in application(name):
+        labels = template["metadata"]["labels"]
+        found.append(
+            {
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "metadata": {"name": template["metadata"]["name"], "namespace": "default", "labels": labels},
+                "spec": {
+                    "replicas": 1,
+                    "selector": {"matchLabels": {"app": labels["app"]}},
+                    "template": {
+                        "metadata": {key: template["metadata"][key] for key in ("labels", "annotations")},
+                        "spec": {**template["spec"], "terminationGracePeriodSeconds": 0},
+                    },
+                },
+            }
+        )
+    return found

@@ -179,26 +179,33 @@ POGONIP_PLUGINS = Profile(
 POLICIES: dict[str, Profile] = {profile.name: profile for profile in (*_BUILT_IN, POGONIP_PLUGINS)}
 
 
-def solver_policy(name: str, summary: str, target: str) -> None:
-    """Adds a policy that a whole-application solver decides; `target` is `module:function`."""
+def solver_policy(name: str, summary: str, target: str, *, groups: str | None = None) -> None:
+    """Adds a policy that a whole-application solver decides; `target` is `module:function`.
+
+    `groups` names the plugin that knows which pods must be put to the solver together.
+    """
     built_in_solver(name, target)
-    POLICIES[name] = Profile(name=name, summary=summary, solver=Solver(name))
+    points = {} if groups is None else {"permit": (Use(groups),)}
+    POLICIES[name] = Profile(name=name, summary=summary, solver=Solver(name), points=points)
 
 
 solver_policy(
     "pogonip",
     "2021 heuristic: queues and microservices on edge nodes within the delay bound",
     "ecotone.placement.policy:pogonip",
+    groups="AtomicDeployment",
 )
 solver_policy(
     "pogonip-greedy",
     "our order of Pogonip's rules: all queues first, the smallest microservice first, the best of a few orders",
     "ecotone.placement.policy:pogonip_greedy",
+    groups="AtomicDeployment",
 )
 solver_policy(
     "pogonip-opt",
     "2021 ILP: applications placed, kept on the edge, nodes in use, latency; then cloud price",
     "ecotone.placement.policy:pogonip_opt",
+    groups="AtomicDeployment",
 )
 
 

@@ -12,17 +12,28 @@ from ecotone.scheduling.policies import DEFAULT_POLICY, resolve
 from ecotone.scheduling.profile import Profile
 
 DEFAULT_NAME = "ecotone"
+GANG = "AtomicDeployment"
+# Creation times are whole seconds, so this is at least one.
+SETTLE_SECONDS = 2.0
 
 
 def choose_profiles(
     *, names: Sequence[str], policy: str | None, config: Path | None, never_violate_budgets: bool = False
 ) -> dict[str, Profile]:
     """Profiles by schedulerName."""
-    chosen = _chosen(names, policy, config)
+    chosen = {name: _gathering(profile) for name, profile in _chosen(names, policy, config).items()}
     if never_violate_budgets:
         polite = {"violateDisruptionBudgets": False}
         chosen = {name: profile.with_args("DefaultPreemption", **polite) for name, profile in chosen.items()}
     return chosen
+
+
+def _gathering(profile: Profile) -> Profile:
+    """On a live cluster an application's pods appear one after the other: all-or-nothing waits a moment for the rest."""
+    given = profile.args.get(GANG, {})
+    if profile.solver is not None or GANG not in profile.named() or "settleSeconds" in given:
+        return profile
+    return profile.with_args(GANG, settleSeconds=SETTLE_SECONDS)
 
 
 def _chosen(names: Sequence[str], policy: str | None, config: Path | None) -> dict[str, Profile]:

@@ -171,6 +171,21 @@ class SchedulingQueue(Generic[E]):
             batch.append(entry)
         return batch
 
+    def claim(self, belongs: Callable[[Pod], bool]) -> list[Entry]:
+        """Every waiting pod that belongs, whatever it waits for: an all-or-nothing group is decided as a whole."""
+        found = [
+            entry
+            for entry in self._entries.values()
+            if entry.place not in (Place.IN_FLIGHT, Place.GATED) and belongs(entry.pod)
+        ]
+        for entry in found:
+            self._ungroup(entry)
+            entry.attempts += 1
+            entry.popped = self._change_number
+            self._move(entry, Place.IN_FLIGHT)
+            self._in_flight[entry.pod.uid] = entry
+        return found
+
     def done(self, uid: str) -> None:
         """The pod was assumed on a node: it leaves the queue unless ``retry`` brings it back."""
         self.remove(uid)

@@ -180,6 +180,7 @@ class Scheduler:
             return
         limit = min(self.settings.round_size, room)
         entries = self.queue.pop(now=now, limit=limit, same=lambda pod: pod.spec.scheduler_name)
+        entries += self._mates(entries)
         self._recorder.hold()
         try:
             self._decide(entries)
@@ -191,6 +192,17 @@ class Scheduler:
             log.exception("a round of %d pods failed and is tried again", len(entries))
         # Let the watch streams and the bindings have the loop before the next round.
         await asyncio.sleep(0)
+
+    def _mates(self, entries: list[Entry]) -> list[Entry]:
+        """The rest of the all-or-nothing groups that these pods belong to."""
+        name = entries[0].pod.spec.scheduler_name
+        framework = self._frameworks.get(name, self._first)
+        groups = frozenset[str]().union(*(framework.groups_of(entry.pod) for entry in entries))
+        if not groups:
+            return []
+        return self.queue.claim(
+            lambda pod: pod.spec.scheduler_name == name and not groups.isdisjoint(framework.groups_of(pod))
+        )
 
     async def _pause(self, *, full: bool) -> None:
         if full:
@@ -249,6 +261,9 @@ class Scheduler:
                 self._take_off(_Flight(entry, entry.pod, node, why, name, popped))
             case Preempt(node=node, victims=victims):
                 self._preempt(entry, node, victims, decision.why)
+            case Wait(seconds=float()):
+                # Its group is not complete yet: nothing failed, it is tried again with the others soon.
+                self.queue.retry(entry, now=self._clock(), event="GroupIncomplete")
             case Wait(why=why, plugins=plugins):
                 self._rejected(entry, why, frozenset(plugins), popped=popped)
 

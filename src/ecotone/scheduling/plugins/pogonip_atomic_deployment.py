@@ -1,7 +1,9 @@
 """AtomicDeployment: all pods of an application get a node, or none does.
 
 A Permit plugin that holds each pod until every pod of its application that still waits for a node has one. The number is
-what the cluster shows, or what the application's workloads promise if the controllers have not made all pods yet. The
+what the cluster shows, or what the application's workloads promise if the controllers have not made all pods yet. On a
+live cluster an application's objects arrive one after the other, so it is also held until its newest pod is
+`settleSeconds` old; in a file, where everything is there, that is 0. The
 engine releases the places of an application as soon as one of its pods fits nowhere, and lets the others try again
 without it, so that no application waits for one that cannot be placed.
 """
@@ -19,17 +21,20 @@ class AtomicDeployment:
     name = "AtomicDeployment"
     placement_changes: Change | None = "nothing"
 
-    def __init__(self, *, timeoutSeconds: float = 60.0) -> None:  # noqa: N803 - spelt as in configuration files
+    def __init__(self, *, timeoutSeconds: float = 60.0, settleSeconds: float = 0.0) -> None:  # noqa: N803 - as in files
         self.timeout = timeoutSeconds
+        self.settle = settleSeconds
 
     def permit(self, cycle: Cycle, row: int) -> Hold | None:  # noqa: ARG002 - the protocol's shape
         member = membership(cycle)
         if member is None:
             return None
-        waiting = len(pending_pods(cycle.state, member.application))
+        waiting = pending_pods(cycle.state, member.application)
         missing = max(0, promised(cycle.state, member.application) - known(cycle.state, member.application))
+        if self.settle > 0 and cycle.state.now - max(pod.created for pod in waiting) < self.settle:
+            missing = max(missing, 1)
         why = f"application {member.application} is deployed as a whole"
-        return Hold(group=str(member.application), needed=waiting + missing, seconds=self.timeout, why=why)
+        return Hold(group=str(member.application), needed=len(waiting) + missing, seconds=self.timeout, why=why)
 
     def group_of(self, pod: Pod) -> str | None:
         """The group whose places go back when this pod finds none."""
