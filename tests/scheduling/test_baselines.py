@@ -13,6 +13,7 @@ from ecotone.model.errors import InputError
 from ecotone.model.state import ClusterState
 from ecotone.scheduling import decide
 from ecotone.scheduling.plugin import Cycle
+from ecotone.scheduling.plugins.round_robin import RoundRobin
 from ecotone.scheduling.plugins.tier_order import TierOrder
 
 
@@ -96,3 +97,14 @@ def test_first_within_the_tier() -> None:
 def test_unknown_words_are_refused() -> None:
     with pytest.raises(InputError, match="TierOrder"):
         TierOrder(first="moon")
+
+
+def test_a_place_that_is_given_back_keeps_its_turn() -> None:
+    state = cluster([node("a"), node("b")])
+    plugin, cycle = RoundRobin(), Cycle(state, pod("web-0"))
+    plugin.recall("a")
+    plugin.reserve(cycle, 1)
+    assert plugin.remember() == "b"
+    plugin.unreserve(cycle, 1)
+    plugin.unreserve(cycle, 1)
+    assert plugin.remember() == "a"
