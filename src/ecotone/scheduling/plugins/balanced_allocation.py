@@ -8,13 +8,14 @@ scored, lest all of them land on one node.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask, Rows
 from ecotone.scheduling.plugin import Change, Cycle
-from ecotone.scheduling.plugins.node_resources_fit import read_weights, shares
+from ecotone.scheduling.plugins.node_resources_fit import read_weights, shares, shares_at
 
 HALF = 50
 
@@ -29,6 +30,8 @@ class NodeResourcesBalancedAllocation:
     def score(self, cycle: Cycle, rows: Rows) -> Ints | None:
         if not any(cycle.pod.spec.request(name) for name, _ in self.weights):
             return None
+        if len(rows) == 1:
+            return np.array([self._score_at(cycle, int(rows[0]))], dtype=np.int64)
         found = list(shares(cycle, rows, self.weights, nonzero=False))
         missing = [share.missing for share in found]
         before = _balance([_fraction(share.taken, share.capacity) for share in found], missing)
@@ -38,6 +41,29 @@ class NodeResourcesBalancedAllocation:
         after //= 2
         after += HALF
         return after
+
+    def _score_at(self, cycle: Cycle, row: int) -> int:
+        """One row, as every further replica of a batch asks."""
+        found = list(shares_at(cycle, row, self.weights, nonzero=False))
+        before = _balance_of([min(taken / size, 1.0) for _, size, taken, _ in found])
+        after = _balance_of([min((taken + asked) / size, 1.0) for _, size, taken, asked in found])
+        return HALF + (HALF + after - before) // 2
+
+
+def _balance_of(fractions: list[float]) -> int:
+    deviation = 0.0
+    if len(fractions) == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    elif len(fractions) > 2:
+        # Plain additions in order, as over arrays: `sum` may compensate rounding.
+        total = squares = 0.0
+        for fraction in fractions:
+            total += fraction
+        mean = total / len(fractions)
+        for fraction in fractions:
+            squares += (fraction - mean) * (fraction - mean)
+        deviation = sqrt(squares / len(fractions))
+    return int((1 - deviation) * 100.0)
 
 
 def _fraction(part: Ints, whole: Ints) -> Floats:

@@ -25,8 +25,13 @@ MAX = 100
 MAX_SHAPE_SCORE = 10
 
 Weights = tuple[tuple[str, int], ...]
-Judge = Callable[[Ints, Ints], Ints]
-"""(asked, capacity) -> 0..100 per row; may work in the place of `asked`."""
+
+
+class Judge(NamedTuple):
+    """(asked, capacity) -> 0..100, for many rows (it may work in the place of `asked`) and for one, the same figures."""
+
+    many: Callable[[Ints, Ints], Ints]
+    one: Callable[[int, int], int]
 
 
 class NodeResourcesFit:
@@ -89,11 +94,13 @@ class NodeResourcesFit:
         return resource in self.ignored or resource.partition("/")[0] in self.ignored_groups
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        if len(rows) == 1:
+            return np.array([self._score_at(cycle, int(rows[0]))], dtype=np.int64)
         by_shape = self.strategy == "RequestedToCapacityRatio"
         total = np.zeros(len(rows), dtype=np.int64)
         weights: Ints | int = 0
         for share in shares(cycle, rows, self.weights, nonzero=True):
-            points = self.judge(share.taken + share.asked, share.capacity)
+            points = self.judge.many(share.taken + share.asked, share.capacity)
             if share.missing is not None or by_shape:
                 counts = points > 0 if by_shape else np.ones(len(rows), dtype=np.bool_)
                 counts = counts if share.missing is None else counts & ~share.missing
@@ -106,6 +113,19 @@ class NodeResourcesFit:
             return half_up(total / np.maximum(weights, 1))
         total //= np.maximum(weights, 1)
         return total
+
+    def _score_at(self, cycle: Cycle, row: int) -> int:
+        """One row, as every further replica of a batch asks: whole arrays would cost more than the sums."""
+        by_shape = self.strategy == "RequestedToCapacityRatio"
+        total = weights = 0
+        for weight, capacity, taken, asked in shares_at(cycle, row, self.weights, nonzero=True):
+            points = self.judge.one(taken + asked, capacity)
+            if points > 0 or not by_shape:
+                total += points * weight
+                weights += weight
+        if by_shape:
+            return int(half_up(np.float64(total / max(weights, 1))))
+        return total // max(weights, 1)
 
     def hint(self, event: Event, pod: Pod, reasons: Sequence[str]) -> bool:  # noqa: ARG002
         if isinstance(event.new, Node):
@@ -176,6 +196,22 @@ def shares(cycle: Cycle, rows: Rows, weights: Weights, *, nonzero: bool) -> Iter
         )
 
 
+def shares_at(cycle: Cycle, row: int, weights: Weights, *, nonzero: bool) -> Iterator[tuple[int, int, int, int]]:
+    """The same on one row, without resources it has none of: weight, capacity, taken, asked."""
+    nodes, usage, spec = cycle.state.nodes, cycle.state.usage, cycle.pod.spec
+    for resource, weight in weights:
+        column = nodes.column(resource)
+        asked = spec.request(resource)
+        if column is None or (asked == 0 and resource not in BASE_RESOURCES):
+            continue
+        taken = usage.requested
+        if nonzero and column < 2:
+            taken, asked = usage.nonzero, spec.nonzero[column]
+        capacity = int(nodes.allocatable[row, column])
+        if capacity > 0:
+            yield weight, capacity, int(taken[row, column]), asked
+
+
 def _capacity(nodes: NodeTable, column: int) -> tuple[Ints, Mask | None]:
     def compute(table: NodeTable) -> tuple[Ints, Mask | None]:
         capacity = np.ascontiguousarray(table.allocatable[:, column])
@@ -200,9 +236,9 @@ def half_up(values: Any) -> Ints:
 def _judge(strategy: str, ratio: Mapping[str, Any]) -> Judge:
     match strategy:
         case "LeastAllocated":
-            return _least
+            return Judge(_least, lambda asked, capacity: max(capacity - asked, 0) * MAX // capacity)
         case "MostAllocated":
-            return _most
+            return Judge(_most, lambda asked, capacity: min(asked, capacity) * MAX // capacity)
         case "RequestedToCapacityRatio":
             return _ratio(ratio.get("shape") or ())
     known = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
@@ -236,10 +272,10 @@ def _ratio(shape: Sequence[Mapping[str, Any]]) -> Judge:
         raise InputError(f"a shape's utilization is 0..{MAX}, its score 0..{MAX_SHAPE_SCORE}")
     table = np.array([_on_line(points, percent) for percent in range(MAX + 1)], dtype=np.int64)
 
-    def judge(asked: Ints, capacity: Ints) -> Ints:
-        return table[_most(asked, capacity)]
-
-    return judge
+    return Judge(
+        lambda asked, capacity: table[_most(asked, capacity)],
+        lambda asked, capacity: int(table[min(asked, capacity) * MAX // capacity]),
+    )
 
 
 def _on_line(points: Sequence[tuple[int, int]], percent: int) -> int:
