@@ -224,7 +224,7 @@ def _notes(findings: Findings, settings: Settings) -> list[str]:
                 if (best := mean(findings.p95(bound.NAME, latency, users)))
             ]
             notes.append(
-                f"{latency:g} ms: ecotone's p95 is {100 * max(ratios):+.1f} % of the best static placement's at worst."
+                f"{latency:g} ms: ecotone's p95 is {100 * max(ratios):.1f} % above the best static placement's at worst."
             )
     return notes
 
