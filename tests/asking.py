@@ -74,6 +74,10 @@ def _scores(
         return None, None
     everywhere = plugin.score(cycle, nodes.all_rows)
     assert np.array_equal(everywhere[rows], raw, equal_nan=True)
+    for row in rows:
+        alone = plugin.score(cycle, nodes.all_rows[row : row + 1])
+        assert alone is not None
+        assert np.array_equal(alone, everywhere[row : row + 1], equal_nan=True)
     normalized = plugin.normalize(cycle, raw) if hasattr(plugin, "normalize") else raw
     names = [nodes.names[row] for row in rows]
     return dict(zip(names, raw.tolist(), strict=True)), dict(zip(names, np.asarray(normalized).tolist(), strict=True))
