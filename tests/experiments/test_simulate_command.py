@@ -121,7 +121,19 @@ def test_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_sophos_experiment_stands_beside_the_published_gains(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["experiment", "sophos", "--latency", "200", "--users", "1", "--trials", "2", "--no-bound", "-o", "json"]
+    arguments = [
+        "experiment",
+        "sophos",
+        "--latency",
+        "200",
+        "--users",
+        "1",
+        "--trials",
+        "2",
+        "--no-bound",
+        "-o",
+        "json",
+    ]
     assert main(arguments) == 0
     found = json.loads(capsys.readouterr().out)
     gains = found["tables"][0]

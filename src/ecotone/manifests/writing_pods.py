@@ -97,7 +97,7 @@ def _spec(spec: PodSpec, *, node: str | None) -> wire.PodSpec:
             wire.PodResourceClaim(name=f"claim-{place}", resource_claim_name=each)
             for place, each in enumerate(spec.resource_claims)
         ],
-        termination_grace_period_seconds=spec.grace_seconds,
+        termination_grace_period_seconds=int(spec.grace_seconds),  # the API takes whole seconds only
     )
 
 
