@@ -64,6 +64,8 @@ _LOSS_PREFIXES = ("packet-loss.",)
 _TRAFFIC_PREFIXES = ("daff-", "traffic.", "traffic-")
 _REQUESTS_PREFIXES = ("rps.",)
 _AFFINITY_PREFIXES = ("saff-",)
+# What `decimal` writes of a tiny float is longer than people's quantities may be.
+_LONG_DECIMAL = re.compile(r"(\d{1,20}\.\d{40,400})(m?)")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(ns|us|µs|ms|s|m|h)")
 _MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4, "h": 3.6e6}
 
@@ -92,6 +94,9 @@ def quantity_of(notes: Notes, ours: str, theirs: str, *, scale: float, per_unit:
 
 
 def _quantity(text: str, per_unit: int) -> float | None:
+    long = _LONG_DECIMAL.fullmatch(text.strip())
+    if long is not None:
+        return float(long[1]) * (per_unit / 1000 if long[2] else per_unit)
     try:
         amount = float(quantity.parse(text.strip()) * per_unit)
     except (InputError, OverflowError):
