@@ -64,8 +64,6 @@ _LOSS_PREFIXES = ("packet-loss.",)
 _TRAFFIC_PREFIXES = ("daff-", "traffic.", "traffic-")
 _REQUESTS_PREFIXES = ("rps.",)
 _AFFINITY_PREFIXES = ("saff-",)
-# What `decimal` writes of a tiny float is longer than people's quantities may be.
-_LONG_DECIMAL = re.compile(r"(\d{1,20}\.\d{40,400})(m?)")
 _DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(ns|us|µs|ms|s|m|h)")
 _MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4, "h": 3.6e6}
 
@@ -90,18 +88,20 @@ def quantity_of(notes: Notes, ours: str, theirs: str, *, scale: float, per_unit:
     if given is None:
         return None
     bare = number(given)
-    return bare * scale if bare is not None else _quantity(given, per_unit)
+    return _quantity(given, per_unit) if bare is None else without_dust(bare * scale, per_unit)
 
 
 def _quantity(text: str, per_unit: int) -> float | None:
-    long = _LONG_DECIMAL.fullmatch(text.strip())
-    if long is not None:
-        return float(long[1]) * (per_unit / 1000 if long[2] else per_unit)
     try:
         amount = float(quantity.parse(text.strip()) * per_unit)
     except (InputError, OverflowError):
         return None
-    return amount if amount >= 0 else None
+    return without_dust(amount, per_unit) if amount >= 0 else None
+
+
+def without_dust(amount: float, per_unit: int) -> float:
+    """Nothing below a billionth of a unit, the finest a Kubernetes quantity can say; what is less is rounding error."""
+    return amount if amount >= per_unit / 1e9 else 0.0
 
 
 def decimal(value: float) -> str:

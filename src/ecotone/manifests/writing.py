@@ -112,7 +112,8 @@ def _node_notes(node: Node) -> dict[str, str]:
 
 
 def _measured(value: float, unit: str) -> str:
-    return keys.decimal(value) + unit if known(value) else "unknown"
+    per_unit = 1000 if unit == "m" else 1
+    return keys.decimal(keys.without_dust(value, per_unit)) + unit if known(value) else "unknown"
 
 
 def _numbers(values: Mapping[str, float] | None) -> str | None:

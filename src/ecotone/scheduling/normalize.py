@@ -16,11 +16,11 @@ NEUTRAL = 50.0
 
 
 def min_max(raw: Scores) -> Floats:
-    """0 for the lowest, 100 for the highest. An unknown (NaN) counts as the lowest; all unknown is neutral."""
+    """0 for the lowest, 100 for the highest. An unknown (NaN, infinite) counts as the lowest; all unknown is neutral."""
     values = np.asarray(raw, dtype=np.float64)
     if not len(values):
         return values
-    unknown = np.isnan(values)
+    unknown = ~np.isfinite(values)
     if unknown.any():
         if unknown.all():
             return np.full(len(values), NEUTRAL)
