@@ -64,7 +64,8 @@ def test_a_volume_to_be_made_is_asked_for_on_the_chosen_node(cluster: Cluster, p
     cluster.create(mounting("maker", "new"))
 
     def selected() -> str | None:
-        return cluster.call("GET", f"{CLAIMS}/new")["metadata"]["annotations"].get("volume.kubernetes.io/selected-node")
+        notes = cluster.call("GET", f"{CLAIMS}/new")["metadata"].get("annotations", {})
+        return notes.get("volume.kubernetes.io/selected-node")
 
     wait_until(lambda: bool(selected()), timeout=20, what="selected node", child=program.child)
     assert "maker" not in placement(cluster), "the pod is bound only after its volume"
