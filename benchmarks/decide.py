@@ -177,7 +177,7 @@ def one_batch(world: World, policy: str, *, rounds: int) -> dict[str, float]:
     return {"one by one, ms": 1e3 * apart, "batch, ms": 1e3 * together, "times cheaper": apart / together}
 
 
-def results(rounds: int = 5) -> dict[str, dict[str, float]]:
+def results(rounds: int = 25) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for network, pairs in (("zones", False), ("pairs", True)):
         world = cluster(pairs=pairs)
