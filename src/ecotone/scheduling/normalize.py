@@ -28,7 +28,8 @@ def min_max(raw: Scores) -> Floats:
     low, high = float(values.min()), float(values.max())
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         return np.full(len(values), NEUTRAL)
-    return (values - low) * (MAX / (high - low))
+    # In this order: the reciprocal of a tiny span would be infinite.
+    return (values - low) / (high - low) * MAX
 
 
 def kubernetes(raw: Scores, *, reverse: bool = False) -> Ints:
