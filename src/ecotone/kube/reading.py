@@ -25,24 +25,7 @@ from ecotone.model.network import DEFAULT_MAX_AGE
 from ecotone.model.snapshot import Snapshot
 
 PAGE = 2_000
-READ = (
-    resources.NODES,
-    resources.PODS,
-    resources.NAMESPACES,
-    resources.SERVICES,
-    resources.REPLICATION_CONTROLLERS,
-    resources.DEPLOYMENTS,
-    resources.REPLICA_SETS,
-    resources.STATEFUL_SETS,
-    resources.DAEMON_SETS,
-    resources.PDBS,
-    resources.STORAGE_CLASSES,
-    resources.PERSISTENT_VOLUMES,
-    resources.PERSISTENT_VOLUME_CLAIMS,
-    resources.CSI_NODES,
-    resources.NETWORK_MAPS,
-    resources.RESERVATIONS,
-)
+READ = (resources.NODES, resources.PODS, *resources.SURROUNDINGS)
 NEEDED = {resources.NODES, resources.PODS}
 
 

@@ -57,3 +57,21 @@ SUBJECT_ACCESS_REVIEWS = Resource(
 )
 NETWORK_MAPS = Resource("ecotone.dev", "v1alpha1", "networkmaps", "NetworkMap", namespaced=False)
 RESERVATIONS = Resource("ecotone.dev", "v1alpha1", "reservations", "Reservation")
+
+# What a decision reads beside nodes and pods: a one-off look at a cluster and a running scheduler must read the same.
+SURROUNDINGS = (
+    NAMESPACES,
+    SERVICES,
+    REPLICATION_CONTROLLERS,
+    DEPLOYMENTS,
+    REPLICA_SETS,
+    STATEFUL_SETS,
+    DAEMON_SETS,
+    PDBS,
+    STORAGE_CLASSES,
+    PERSISTENT_VOLUMES,
+    PERSISTENT_VOLUME_CLAIMS,
+    CSI_NODES,
+    NETWORK_MAPS,
+    RESERVATIONS,
+)

@@ -28,22 +28,6 @@ from ecotone.services.live_cache import LiveCache
 
 log = logging.getLogger(__name__)
 
-FIRST = (
-    resources.NAMESPACES,
-    resources.SERVICES,
-    resources.REPLICATION_CONTROLLERS,
-    resources.DEPLOYMENTS,
-    resources.REPLICA_SETS,
-    resources.STATEFUL_SETS,
-    resources.DAEMON_SETS,
-    resources.PDBS,
-    resources.STORAGE_CLASSES,
-    resources.PERSISTENT_VOLUMES,
-    resources.PERSISTENT_VOLUME_CLAIMS,
-    resources.CSI_NODES,
-    resources.NETWORK_MAPS,
-    resources.RESERVATIONS,
-)
 OPTIONAL = {resources.NETWORK_MAPS, resources.RESERVATIONS}
 EVENT_NAMES = {
     "Namespace": "namespace",
@@ -153,7 +137,7 @@ class Feeds:
     def __init__(self, client: ApiClient, keeper: Keeper, *, silence: float) -> None:
         self._keeper = keeper
         self._objects = Objects(state=cast(ClusterState, Intake(keeper)))
-        self._first = [self._mirror(client, resource, silence) for resource in FIRST]
+        self._first = [self._mirror(client, resource, silence) for resource in resources.SURROUNDINGS]
         self._nodes = self._mirror(client, resources.NODES, silence)
         self._pods = self._mirror(client, resources.PODS, silence)
         self._synced = asyncio.Event()
