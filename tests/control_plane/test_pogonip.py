@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -69,11 +70,15 @@ def as_placement(instance: Instance, where: dict[str, str]) -> Placement:
 def test_the_second_scenario_is_deployed_and_what_cannot_be_waits_as_a_whole(cluster: Cluster) -> None:
     instance = scenario_2()
     cluster.create(*nodes(instance))
-    # First in line and impossible: no edge node has 16 GiB. Nobody may wait for it.
-    cluster.create(*application("a-giant", queue_memory=16384))
-    cluster.create(*(each for taxi in instance.applications for each in application(taxi.name)))
     program = scheduler(cluster, policy="pogonip-plugins").wait_ready()
     try:
+        # First in line and impossible: no edge node has 16 GiB. Nobody may wait for it.
+        cluster.create(*application("a-giant", queue_memory=16384))
+        taxis = [application(taxi.name) for taxi in instance.applications]
+        cluster.create(*(each for taxi in taxis[:4] for each in taxi))
+        # Creation times are whole seconds: the second half is certainly younger, and the first must wait for its queues.
+        time.sleep(1.1)
+        cluster.create(*(each for taxi in taxis[4:] for each in taxi))
         where = wait_bound(cluster, 40, child=program.child, timeout=60)
         placed = as_placement(instance, where)
         assert violations(instance, placed) == []

@@ -10,6 +10,7 @@ from ecotone.placement.policy import objective
 from ecotone.placement.taxi import scenario_1, scenario_2
 from ecotone.scheduling.decide import decide
 from ecotone.scheduling.plugins.pogonip_node_cost import price_scores
+from ecotone.scheduling.policies import resolve
 from placement.kubernetes import first, nodes_of, second, taxi_pods
 
 POLICY = "pogonip-plugins"
@@ -106,3 +107,20 @@ def test_an_application_that_lacks_pods_takes_no_place_from_a_complete_one() -> 
     assert {each.pod for each in decisions if isinstance(each, Bind)} == {each.key for each in late}
     waits = [each for each in decisions if isinstance(each, Wait)]
     assert len(waits) == 50 and all("5 of 6 pods have a place" in each.why for each in waits)
+
+
+def test_a_complete_application_waits_for_those_that_still_arrive_but_not_for_ever() -> None:
+    patient = resolve(POLICY).with_args("AtomicDeployment", settleSeconds=2.0)
+
+    def placed(now: float) -> set[str]:
+        pods = [*taxi_pods("early"), *taxi_pods("late", created=8.5)]
+        state = cluster(nodes_of(scenario_2()), pods, now=now)
+        return {
+            each.pod.split("/")[1].split("-")[0]
+            for each in decide(state.freeze(), patient).decisions
+            if isinstance(each, Bind)
+        }
+
+    assert placed(9.0) == set()
+    assert placed(10.1) == {"early"}, "five times the settling time is enough"
+    assert placed(10.6) == {"early", "late"}

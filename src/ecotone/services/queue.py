@@ -171,12 +171,12 @@ class SchedulingQueue(Generic[E]):
             batch.append(entry)
         return batch
 
-    def claim(self, belongs: Callable[[Pod], bool]) -> list[Entry]:
+    def claim(self, belongs: Callable[[Entry], bool]) -> list[Entry]:
         """Every waiting pod that belongs, whatever it waits for: an all-or-nothing group is decided as a whole."""
         found = [
             entry
             for entry in self._entries.values()
-            if entry.place not in (Place.IN_FLIGHT, Place.GATED) and belongs(entry.pod)
+            if entry.place not in (Place.IN_FLIGHT, Place.GATED) and belongs(entry)
         ]
         for entry in found:
             self._ungroup(entry)

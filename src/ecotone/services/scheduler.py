@@ -194,15 +194,21 @@ class Scheduler:
         await asyncio.sleep(0)
 
     def _mates(self, entries: list[Entry]) -> list[Entry]:
-        """The rest of the all-or-nothing groups that these pods belong to."""
+        """The rest of the all-or-nothing groups that these pods belong to, and the groups still gathering.
+
+        Groups that are decided together share the nodes better than groups that take what they want one after the other.
+        """
         name = entries[0].pod.spec.scheduler_name
         framework = self._frameworks.get(name, self._first)
         groups = frozenset[str]().union(*(framework.groups_of(entry.pod) for entry in entries))
         if not groups:
             return []
-        return self.queue.claim(
-            lambda pod: pod.spec.scheduler_name == name and not groups.isdisjoint(framework.groups_of(pod))
-        )
+
+        def belongs(entry: Entry) -> bool:
+            mine = framework.groups_of(entry.pod) if entry.pod.spec.scheduler_name == name else frozenset()
+            return bool(mine) and (entry.place is not Place.UNSCHEDULABLE or not groups.isdisjoint(mine))
+
+        return self.queue.claim(belongs)
 
     async def _pause(self, *, full: bool) -> None:
         if full:
@@ -262,8 +268,8 @@ class Scheduler:
             case Preempt(node=node, victims=victims):
                 self._preempt(entry, node, victims, decision.why)
             case Wait(seconds=float()):
-                # Its group is not complete yet: nothing failed, it is tried again with the others soon.
-                self.queue.retry(entry, now=self._clock(), event="GroupIncomplete")
+                # Its group is not complete yet: nothing failed, it is tried again soon, with all that wait like it.
+                self.queue.retry(entry, now=popped, event="GroupIncomplete")
             case Wait(why=why, plugins=plugins):
                 self._rejected(entry, why, frozenset(plugins), popped=popped)
 

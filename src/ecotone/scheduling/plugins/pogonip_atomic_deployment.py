@@ -2,10 +2,11 @@
 
 A Permit plugin that holds each pod until every pod of its application that still waits for a node has one. The number is
 what the cluster shows, or what the application's workloads promise if the controllers have not made all pods yet. On a
-live cluster an application's objects arrive one after the other, so it is also held until its newest pod is
-`settleSeconds` old; in a file, where everything is there, that is 0. The
-engine releases the places of an application as soon as one of its pods fits nowhere, and lets the others try again
-without it, so that no application waits for one that cannot be placed.
+live cluster objects arrive one after the other, and an application placed the moment it is complete takes the edge from
+the queues of those that follow. So all are held until the newest pod of any application is `settleSeconds` old, but none
+for longer than five times that; in a file, where everything is there, it is 0. The engine releases the places of an
+application as soon as one of its pods fits nowhere, and lets the others try again without it, so that no application
+waits for one that cannot be placed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from ecotone.model.state import ClusterState
 from ecotone.scheduling.plugin import Change, Cycle, Hold
 from ecotone.scheduling.plugins.pogonip_application import ApplicationKey, application_of, pending_pods
 from ecotone.scheduling.plugins.pogonip_service_graph import membership
+
+# A stream of arrivals must not hold an application for ever.
+PATIENCE = 5.0
 
 
 class AtomicDeployment:
@@ -31,10 +35,16 @@ class AtomicDeployment:
             return None
         waiting = pending_pods(cycle.state, member.application)
         missing = max(0, promised(cycle.state, member.application) - known(cycle.state, member.application))
-        if self.settle > 0 and cycle.state.now - max(pod.created for pod in waiting) < self.settle:
+        if self.settle > 0 and self._unsettled(cycle.state, waiting):
             missing = max(missing, 1)
         why = f"application {member.application} is deployed as a whole"
         return Hold(group=str(member.application), needed=len(waiting) + missing, seconds=self.timeout, why=why)
+
+    def _unsettled(self, state: ClusterState, waiting: list[Pod]) -> bool:
+        if state.now - max(pod.created for pod in waiting) >= PATIENCE * self.settle:
+            return False
+        newest = max(pod.created for pod in state.pending.values() if self.group_of(pod) is not None)
+        return state.now - newest < self.settle
 
     def group_of(self, pod: Pod) -> str | None:
         """The group whose places go back when this pod finds none."""
