@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from dataclasses import replace
 from random import Random
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ecotone.model.availability import available
 from ecotone.model.network import NetworkMap
-from ecotone.model.nodes import MEASUREMENTS
+from ecotone.model.nodes import MEASUREMENTS, NodeTable
 from ecotone.model.objects import HostPort, Measured, Node, Pod, PodKind, PodSpec, Workload, WorkloadKey
+from ecotone.model.selectors import Requirement, Taint
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
 
@@ -33,6 +36,12 @@ def some_node(dice: Random) -> Node:
         available_memory=dice.choice((None, 2.0**30)),
         latencies={dice.choice(NODES): dice.uniform(1.0, 50.0)},
         measured_at=dice.choice((None, 10.0, 50.0, 90.0)),
+        taints=dice.choice(((), (Taint("down", "", "NoSchedule"),))),
+        unschedulable=dice.random() < 0.3,
+        ready=dice.random() < 0.7,
+        tier=dice.choice((None, "edge", "cloud")),
+        price_per_hour=dice.choice((0.0, 2.0)),
+        images={"web:1": dice.randint(1, 9)} if dice.random() < 0.5 else {},
     )
 
 
@@ -337,3 +346,41 @@ def test_remembered_assumptions_are_restored_exactly() -> None:
     state.set_recent(["default/old"])
     assert state.usage.recent_keys == {"default/old"}
     assert cpu_left(state) == 700.0
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_table_with_some_rows_changed_answers_as_one_laid_out_anew(seed: int) -> None:
+    dice = Random(seed)
+    nodes = {name: replace(some_node(dice), name=name) for name in NODES}
+    table = NodeTable(nodes.values(), resources=("cpu", "memory", "ephemeral-storage", "example.com/gpu"))
+    for _ in range(4):
+        answers(table)  # everything is remembered, so that what must be forgotten shows
+        name = dice.choice(NODES)
+        fields = dice.sample([field.name for field in dataclasses.fields(Node) if field.name != "name"], 3)
+        new = some_node(dice)
+        nodes[name] = replace(nodes[name], **{field: getattr(new, field) for field in fields})
+        changed = table.changed({table.index[name]: nodes[name]})
+        assert changed is not None
+        assert answers(changed) == answers(NodeTable(nodes.values(), resources=table.resources))
+        table = changed
+
+
+def answers(table: NodeTable) -> dict[str, object]:
+    codes, sets = table.taints
+    zones, values = table.labels("zone")
+    near = Requirement("zone", "In", ("x",))
+    return {
+        "allocatable": table.allocatable.tolist(),
+        "max pods": table.max_pods.tolist(),
+        "unschedulable": table.unschedulable.tolist(),
+        "price": (table.price.tolist(), table.priced),
+        "measured": repr(table.measured.tolist()),
+        "measured at": table.measured_at.tolist(),
+        "linked": table.linked,
+        "taints": [sets[code] for code in codes],
+        "zones": [None if code < 0 else values[code] for code in zones],
+        "near": table.meets(near).tolist(),
+        "tiers": table.tier_codes(("edge", "fog", "cloud")).tolist(),
+        "images": {image: (rows.tolist(), sizes.tolist()) for image, (rows, sizes) in table.images.items()},
+        "derived": table.derived("ready", lambda each: [node.ready for node in each.nodes]),
+    }

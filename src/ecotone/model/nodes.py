@@ -7,12 +7,13 @@ new one, and what is derived from it (a label's column, say) is computed on firs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ecotone.model.arrays import Codes, Floats, Hashes, Ints, Mask, Rows
 from ecotone.model.draw import hash_texts
@@ -27,6 +28,7 @@ MEASUREMENTS = (
 )  # fmt: skip
 
 Derived = TypeVar("Derived")
+Number = TypeVar("Number", bound=np.generic)
 _MOST_DERIVED = 4096
 
 
@@ -45,7 +47,7 @@ class NodeTable:
         self.allocatable: Ints = np.array(
             [[node.allocatable.get(name, 0) for name in self.resources] for node in self.nodes], dtype=np.int64
         ).reshape(len(self.nodes), len(self.resources))
-        self.max_pods: Ints = np.array([node.allocatable.get("pods", 110) for node in self.nodes], dtype=np.int64)
+        self.max_pods: Ints = np.array([_max_pods(node) for node in self.nodes], dtype=np.int64)
         self.all_rows: Rows = np.arange(len(self.nodes))
         self._labels: dict[str, tuple[Codes, list[str]]] = {}
         self._matches: dict[object, Mask] = {}
@@ -53,24 +55,41 @@ class NodeTable:
         self._tiers: dict[tuple[str, ...], Ints] = {}
         self.moments: dict[Hashable, Any] = {}
 
-    def remeasured(self, row: int, node: Node) -> NodeTable | None:
-        """The table with one node measured anew, everything else shared; None if more than measurements changed.
+    def changed(self, changes: Mapping[int, Node]) -> NodeTable | None:
+        """The table with other nodes in some rows, sharing all that still holds; None if a new column is needed.
 
         Monitors write to every node every half minute: that must not lay out 5,000 nodes again each time.
         """
-        old = self.nodes[row]
-        if replace(old, **{name: getattr(node, name) for name in MEASUREMENTS}) != node:
+        if any(self.column(name) is None for node in changes.values() for name in node.allocatable if name != "pods"):
             return None
         twin = object.__new__(NodeTable)
         twin.__dict__.update(self.__dict__)
-        twin.nodes = (*self.nodes[:row], node, *self.nodes[row + 1 :])
+        nodes = list(self.nodes)
+        for row, node in changes.items():
+            nodes[row] = node
+        twin.nodes = tuple(nodes)
         twin.moments = {}
-        for column in ("measured", "measured_at"):
+        twin.__dict__.pop("linked", None)
+        if not all(_same_but_measured(self.nodes[row], node) for row, node in changes.items()):
+            twin._lay_out_again(self.nodes, changes)
+        for column, read in (("measured", _measured), ("measured_at", _moment)):
             if column in self.__dict__:
-                patched = self.__dict__[column].copy()
-                patched[row] = _measured(node) if column == "measured" else _moment(node)
-                twin.__dict__[column] = patched
+                twin.__dict__[column] = _patched(self.__dict__[column], changes, read)
         return twin
+
+    def _lay_out_again(self, before: tuple[Node, ...], changes: Mapping[int, Node]) -> None:
+        """More than measurements changed: forget what followed from it."""
+        self.allocatable = _patched(
+            self.allocatable, changes, lambda node: [node.allocatable.get(name, 0) for name in self.resources]
+        )
+        self.max_pods = _patched(self.max_pods, changes, _max_pods)
+        for column in ("unschedulable", "price", "priced", "taints", "images"):
+            self.__dict__.pop(column, None)
+        self._derived = {}
+        if any(before[row].labels != node.labels for row, node in changes.items()):
+            self._labels, self._matches = {}, {}
+        if any(before[row].tier != node.tier for row, node in changes.items()):
+            self._tiers = {}
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -132,6 +151,11 @@ class NodeTable:
     def measured_at(self) -> Floats:
         """When; infinitely late where it was not said, since such a value counts as fresh."""
         return np.array([_moment(node) for node in self.nodes], dtype=np.float64)
+
+    @cached_property
+    def linked(self) -> tuple[Node, ...]:
+        """Nodes that say themselves how far others are."""
+        return tuple(node for node in self.nodes if node.latencies)
 
     def labels(self, key: str) -> tuple[Codes, list[str]]:
         """The label's column: a code per node (-1: absent) and the value behind each code."""
@@ -226,6 +250,22 @@ class NodeTable:
         for term in affinity.required:
             mask = mask | self.matches_term(term)
         return mask
+
+
+def _same_but_measured(old: Node, new: Node) -> bool:
+    return replace(old, **{name: getattr(new, name) for name in MEASUREMENTS}) == new
+
+
+def _patched(column: NDArray[Number], changes: Mapping[int, Node], read: Callable[[Node], Any]) -> NDArray[Number]:
+    """A copy with the changed rows read anew."""
+    patched = column.copy()
+    for row, node in changes.items():
+        patched[row] = read(node)
+    return patched
+
+
+def _max_pods(node: Node) -> int:
+    return node.allocatable.get("pods", 110)
 
 
 def _measured(node: Node) -> tuple[float, float]:

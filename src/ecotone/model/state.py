@@ -68,23 +68,30 @@ class ClusterState:
         self._replace_table(NodeTable(nodes, resources=self.nodes.resources))
 
     def put_node(self, node: Node) -> None:
-        row = self.nodes.index.get(node.name)
-        if row is None:
-            self._replace_table(NodeTable((*self.nodes.nodes, node), resources=self.nodes.resources))
+        self.put_nodes((node,))
+
+    def put_nodes(self, nodes: Iterable[Node]) -> None:
+        """New nodes, or new versions of known ones: columns are laid out again only if rows or columns are added."""
+        given = {node.name: node for node in nodes}
+        index = self.nodes.index
+        changes = {
+            index[name]: node for name, node in given.items() if name in index and self.nodes.nodes[index[name]] != node
+        }
+        added = [node for name, node in given.items() if name not in index]
+        if not changes and not added:
             return
-        old = self.nodes.nodes[row]
-        if old == node:
-            return
-        table = self.nodes.remeasured(row, node)
-        if table is None:
-            nodes = (*self.nodes.nodes[:row], node, *self.nodes.nodes[row + 1 :])
-            self._replace_table(NodeTable(nodes, resources=self.nodes.resources))
-            return
-        self.nodes = table
-        if (old.latencies or node.latencies) or old.coordinates != node.coordinates:
-            self._network = None
-        if old.measured_at != node.measured_at:
-            self._recount_recent(row)
+        before = self.nodes
+        table = before.changed(changes)
+        if added or table is None:
+            rows = [changes.get(row, node) for row, node in enumerate(before.nodes)]
+            self._replace_table(NodeTable((*rows, *added), resources=before.resources))
+        else:
+            self.nodes = table
+            if any(_other_network(before.nodes[row], node) for row, node in changes.items()):
+                self._network = None
+        for row, node in changes.items():
+            if before.nodes[row].measured_at != node.measured_at:
+                self._recount_recent(row)
 
     def drop_node(self, name: str) -> None:
         if name in self.nodes.index:
@@ -279,8 +286,7 @@ class ClusterState:
         if any(
             node.measured_at is not None
             and (self.now - node.measured_at > self.max_age) != (now - node.measured_at > self.max_age)
-            for node in self.nodes.nodes
-            if node.latencies
+            for node in self.nodes.linked
         ):
             self._network = None
         self.now = now
@@ -339,3 +345,9 @@ class ClusterState:
         state._network = snapshot.network
         state._homes = None
         return state
+
+
+def _other_network(old: Node, new: Node) -> bool:
+    """Whether distances may differ: what the node measured, or the zone or tier by which a map knows it."""
+    linked = bool(old.latencies or new.latencies)
+    return linked or (old.coordinates, old.labels, old.tier) != (new.coordinates, new.labels, new.tier)

@@ -178,16 +178,10 @@ class Usage:
                 grown.requested[new, there] = self.requested[old, here]
         grown.nonzero[new] = self.nonzero[old]
         grown.pod_count[new] = self.pod_count[old]
-        moved = dict(kept)
-        grown.recent = _remapped(self.recent, moved)
-        lost = {pod.key for row, pods in enumerate(self.pods_on) if row not in moved for pod in pods}
-        grown.recent_keys = self.recent_keys - lost
-        grown.given = {key: moved[row] for key, row in self.given.items() if row in moved}
-        for row, other in kept:
-            grown.pods_on[other] = self.pods_on[row]
-        grown.ports = {moved[row]: ports for row, ports in self.ports.items() if row in moved}
-        grown.placed = _remapped(self.placed, moved)
-        grown.peers = _remapped(self.peers, moved)
+        if np.array_equal(old, new) and len(old) == len(before):
+            self._hand_over(grown)
+        else:
+            self._remap(grown, dict(kept))
         # The index only grows: start over once most of what it knows runs nowhere.
         grown.kinds = self.kinds if len(self.kinds) <= 64 + 2 * len(grown.placed) else KindIndex(grown.placed)
         # A resource that only just became a column was not summed so far.
@@ -196,6 +190,23 @@ class Usage:
             for other, pods in enumerate(grown.pods_on):
                 grown.requested[other, column] = sum(pod.spec.request(name) for pod in pods)
         return grown
+
+    def _hand_over(self, grown: Usage) -> None:
+        """Every row is where it was, with more behind them: the counts go over as they are."""
+        grown.recent, grown.recent_keys, grown.given = self.recent, self.recent_keys, self.given
+        grown.pods_on[: len(self.pods_on)] = self.pods_on
+        grown.ports, grown.placed, grown.peers, grown._own = self.ports, self.placed, self.peers, self._own
+
+    def _remap(self, grown: Usage, moved: dict[int, int]) -> None:
+        grown.recent = _remapped(self.recent, moved)
+        lost = {pod.key for row, pods in enumerate(self.pods_on) if row not in moved for pod in pods}
+        grown.recent_keys = self.recent_keys - lost
+        grown.given = {key: moved[row] for key, row in self.given.items() if row in moved}
+        for row, other in moved.items():
+            grown.pods_on[other] = self.pods_on[row]
+        grown.ports = {moved[row]: ports for row, ports in self.ports.items() if row in moved}
+        grown.placed = _remapped(self.placed, moved)
+        grown.peers = _remapped(self.peers, moved)
 
     def pods(self) -> Iterator[Pod]:
         for pods in self.pods_on:

@@ -36,7 +36,7 @@ class LiveCache:
         self.state = state
         self._listener = listener
         self._nodes: dict[str, Node] = {}
-        self._nodes_changed = False
+        self._changed_nodes: dict[str, None] = {}  # in the order they came, so that rows do not depend on hashing
         self._pods: dict[str, Pod] = {}
         self._assumed: dict[str, Assumed] = {}
         self.unconfirmed_seen = 0
@@ -48,13 +48,13 @@ class LiveCache:
         if before == node:
             return
         self._nodes[node.name] = node
-        self._nodes_changed = True
+        self._changed_nodes[node.name] = None
         self._tell(Event("node", "add" if before is None else "update", before, node))
 
     def drop_node(self, name: str) -> None:
         before = self._nodes.pop(name, None)
         if before is not None:
-            self._nodes_changed = True
+            self._changed_nodes[name] = None
             self._tell(Event("node", "delete", before, None))
 
     def put_pod(self, pod: Pod) -> None:
@@ -143,9 +143,14 @@ class LiveCache:
     # What decisions see
 
     def settle_nodes(self) -> None:
-        if self._nodes_changed:
+        """Changes of nodes since the last look, all at once; only a removal lays out every row again."""
+        if not self._changed_nodes:
+            return
+        if self._changed_nodes.keys() <= self._nodes.keys():
+            self.state.put_nodes(self._nodes[name] for name in self._changed_nodes)
+        else:
             self.state.set_nodes(self._nodes.values())
-            self._nodes_changed = False
+        self._changed_nodes.clear()
 
     def view(self, now: float) -> Snapshot:
         self.settle_nodes()
