@@ -49,8 +49,9 @@ def test_what_is_open_at_the_end_has_failed() -> None:
     recorder.begin(5.0, 0)  # before the warm-up: does not count
     for tag in (0, 1, 1):
         recorder.begin(20.0, tag)
-    recorder.end(sent=20.0, now=20.5, success=True, tag=1, network=0.1, work=0.2)
+    recorder.answer(sent=20.0, now=20.5, tag=1, network=0.1, work=0.2, waiting=0.2, disruption=0.0)
     recorder.close()
     assert (recorder.sent, recorder.failed, recorder.samples.count) == (3, 2, 1)
     assert [(each.sent, each.failed) for each in recorder.intervals] == [(1, 1), (2, 1)]
+    assert recorder.causes["unanswered"] == 2
     assert recorder.series == [(15.0, 0.5)]

@@ -321,7 +321,7 @@ def test_the_parts_of_a_response_time_add_up_when_nothing_queues() -> None:
       - {name: web, pinned: b, endpoints: [{name: get, cpu: {mean: 5ms, distribution: constant}, stages: [[{call: db.query, count: 2}, {call: db.other}]]}]}
       - {name: db, pinned: c, endpoints: [{name: query, cpu: {mean: 3ms, distribution: constant}}, {name: other, cpu: {mean: 1ms, distribution: constant}}]}
 """
-    interval = run(app + CLUSTER + ONE).recorder.intervals[0]
-    assert 1000 * interval.network == pytest.approx(40 + 2 * 10)
-    assert 1000 * interval.work == pytest.approx(5 + 2 * 3)
-    assert interval.samples.total == pytest.approx(interval.network + interval.work)
+    parts = run(app + CLUSTER + ONE).recorder.intervals[0].spectrum.whole
+    assert 1000 * parts.network == pytest.approx(40 + 2 * 10)
+    assert 1000 * parts.work == pytest.approx(5 + 2 * 3)
+    assert parts.total == pytest.approx(parts.network + parts.work)

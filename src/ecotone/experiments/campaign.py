@@ -80,18 +80,6 @@ class Findings:
                 per_trial.append(average)
         return interval95(per_trial)
 
-    def breakdown(self, name: str, latency: float) -> dict[str, float]:
-        """Mean milliseconds of network, work and waiting, and the share of failures, over the latency's runs."""
-        runs = [run for users in self.grid.users for run in self.runs[name, latency, users]]
-        found = {
-            part: mean([run["breakdown_ms"][part] for run in runs if run["breakdown_ms"][part] is not None]) or 0.0
-            for part in ("network", "work", "waiting")
-        }
-        requests = sum(run["requests"] for run in runs)
-        found["failed"] = sum(run["failed"] for run in runs) / requests if requests else 0.0
-        found["evictions"] = mean([float(run["evictions"]) for run in runs]) or 0.0
-        return found
-
 
 def run_campaign(
     grid: Grid,

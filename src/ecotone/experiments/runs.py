@@ -15,11 +15,15 @@ from ecotone.experiments import bound
 from ecotone.experiments.figures import milliseconds, significant
 from ecotone.sim.engine import Engine
 from ecotone.sim.orchestration import Orchestrator
+from ecotone.sim.parts import DISRUPTIONS, NAMES, UNANSWERED, Parts
 from ecotone.sim.randomness import derive
+from ecotone.sim.recorder import FAILURE_SECONDS, Recorder
 from ecotone.sim.scenario import Scenario, read_scenario
 from ecotone.sim.simulation import Outcome, Simulation
 
 Run = dict[str, Any]
+
+_NOTHING = 1e-9  # seconds: what rounding leaves of a part that is not there
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +64,7 @@ def orchestrator(job: Job) -> Orchestrator:
 def figures(scenario: Scenario, outcome: Outcome, *, policy: str, trial: int) -> Run:
     recorder = outcome.recorder
     samples = recorder.samples
-    answered = samples.count
-    network = sum(interval.network for interval in recorder.intervals)
-    work = sum(interval.work for interval in recorder.intervals)
+    spectrum = recorder.spectrum
     run: Run = {
         "policy": policy,
         "trial": trial,
@@ -75,11 +77,10 @@ def figures(scenario: Scenario, outcome: Outcome, *, policy: str, trial: int) ->
             "p99": milliseconds(samples.quantile(0.99)),
         },
         "p95_with_failures_ms": milliseconds(samples.quantile(0.95, failures=recorder.failed)),
-        "breakdown_ms": {
-            "network": milliseconds(network / answered) if answered else None,
-            "work": milliseconds(work / answered) if answered else None,
-            "waiting": milliseconds(max(0.0, samples.total - network - work) / answered) if answered else None,
-        },
+        "breakdown_ms": _parts(spectrum.whole),
+        "p95_breakdown_ms": _parts(spectrum.around(0.95)),
+        "breakdown_with_failures_ms": _with_failures(recorder),
+        "failures": {cause: count for cause, count in recorder.causes.items() if count},
         "series": [[significant(at), milliseconds(p95)] for at, p95 in recorder.series],
         "intervals": [
             {
@@ -90,6 +91,7 @@ def figures(scenario: Scenario, outcome: Outcome, *, policy: str, trial: int) ->
                 "failed": interval.failed,
                 "mean_ms": milliseconds(interval.samples.mean),
                 "p95_ms": milliseconds(interval.samples.quantile(0.95)),
+                "breakdown_ms": _parts(interval.spectrum.whole),
             }
             for load, interval in zip(scenario.load, recorder.intervals, strict=False)
         ],
@@ -108,3 +110,24 @@ def figures(scenario: Scenario, outcome: Outcome, *, policy: str, trial: int) ->
     if scenario.qos is not None:
         run["edge_latency_ms"] = significant(outcome.edge_latency_ms)
     return run
+
+
+def _parts(parts: Parts | None) -> dict[str, float | None]:
+    """Mean milliseconds of each part of a response time: together they are its mean."""
+    means = None if parts is None else parts.means()
+    return {name: None if means is None else _part(means[name]) for name in NAMES}
+
+
+def _with_failures(recorder: Recorder) -> dict[str, float | None]:
+    """The same over all requests, a failure counting as a minute of disruption, or of what was never answered."""
+    parts, requests = recorder.spectrum.whole, recorder.sent
+    if not requests:
+        return dict.fromkeys((*NAMES, "unanswered"))
+    sums: dict[str, float] = {name: getattr(parts, name) for name in NAMES}
+    sums["disruption"] += FAILURE_SECONDS * sum(recorder.causes[cause] for cause in DISRUPTIONS)
+    sums["unanswered"] = FAILURE_SECONDS * recorder.causes[UNANSWERED]
+    return {name: _part(total / requests) for name, total in sums.items()}
+
+
+def _part(seconds: float) -> float | None:
+    return 0.0 if abs(seconds) < _NOTHING else milliseconds(seconds)

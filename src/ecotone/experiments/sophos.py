@@ -14,6 +14,7 @@ from pathlib import Path
 from ecotone.experiments import bound
 from ecotone.experiments.campaign import BASELINE, Contender, Findings, Grid, run_campaign
 from ecotone.experiments.comparison import summarise
+from ecotone.experiments.decomposition import behind, decomposition, parts_of
 from ecotone.experiments.figures import mean, significant
 from ecotone.experiments.registry import Options, Result, Table
 from ecotone.experiments.report import write_report
@@ -56,7 +57,7 @@ def run(options: Options) -> Result:
         _gains(findings, settings),
         _per_users(findings),
         _stretches(findings),
-        _decomposition(findings),
+        *decomposition(findings),
         _churn(findings),
     ]
     return _result("sophos", findings, options, tables, _notes(findings, settings))
@@ -67,7 +68,7 @@ def run_ablation(options: Options) -> Result:
     settings = replace(Settings.of(options), bound=False)
     contenders = [*CONTENDERS, *(Contender("sophos", name) for name in VARIANTS)]
     findings = _campaign(options, settings, contenders)
-    tables = [_gains(findings, settings), _decomposition(findings), _churn(findings)]
+    tables = [_gains(findings, settings), *decomposition(findings), _churn(findings)]
     notes = [f"{name}: {what}." for name, what in VARIANTS.items()]
     return _result("sophos-ablation", findings, options, tables, notes)
 
@@ -161,28 +162,13 @@ def _stretches(findings: Findings) -> Table:
     return Table("p95 in ms per stretch, mean over users and trials", ["latency ms", "request", *names], rows)
 
 
-def _decomposition(findings: Findings) -> Table:
-    rows = []
-    for latency in findings.grid.latencies:
-        for each in findings.contenders:
-            parts = findings.breakdown(each.name, latency)
-            row = [
-                significant(latency),
-                each.name,
-                *(significant(parts[part], 4) for part in ("network", "work", "waiting")),
-            ]
-            rows.append([*row, percent(parts["failed"], digits=3)])
-    header = ["latency ms", "policy", "network ms", "CPU work ms", "CPU waiting ms", "failed (disruption)"]
-    return Table("What a mean response time consists of", header, rows)
-
-
 def _churn(findings: Findings) -> Table:
     rows = []
     for latency in findings.grid.latencies:
         for each in findings.contenders:
             runs = [run for users in findings.grid.users for run in findings.runs[each.name, latency, users]]
             undone = mean([float(moves_undone(run)) for run in runs])
-            moves = significant(findings.breakdown(each.name, latency)["evictions"], 4)
+            moves = significant(mean([float(run["evictions"]) for run in runs]), 4)
             rows.append([significant(latency), each.name, moves, significant(undone, 4)])
     return Table("Moves per 40 minutes", ["latency ms", "policy", "moves", "undone within ten periods"], rows)
 
@@ -200,18 +186,7 @@ def moves_undone(run: dict[str, object], *, within: float = 300.0) -> int:
 
 
 def _notes(findings: Findings, settings: Settings) -> list[str]:
-    notes = []
-    for latency in findings.grid.latencies:
-        sophos, published = findings.gain("sophos", latency), PUBLISHED.get(int(latency))
-        if sophos is None or published is None or settings.full_chains:
-            continue
-        if sophos < published:
-            base, own = findings.breakdown(BASELINE, latency), findings.breakdown("sophos", latency)
-            notes.append(
-                f"{latency:g} ms: sophos stays {100 * (published - sophos):.0f} points behind the published gain. Of the mean "
-                f"response time it saves {base['network'] - own['network']:.3g} ms of network and "
-                f"{base['waiting'] - own['waiting']:.3g} ms of CPU waiting; {own['work']:.3g} ms of CPU work always stay."
-            )
+    notes = [] if settings.full_chains else behind(findings, PUBLISHED, ("sophos", "ecotone"))
     for latency in findings.grid.latencies:
         ours, theirs = findings.gain("ecotone", latency), findings.gain("sophos", latency)
         if ours is not None and theirs is not None and ours < theirs:
@@ -235,7 +210,24 @@ def _result(name: str, findings: Findings, options: Options, tables: list[Table]
         if options.report is None
         else [_page(name, findings, options, latency, notes) for latency in findings.grid.latencies]
     )
-    return Result(name, tables, notes, {}, pages)
+    return Result(name, tables, notes, _figures(findings), pages)
+
+
+def _figures(findings: Findings) -> dict[str, object]:
+    """Gains and parts by latency and policy, as numbers."""
+    return {
+        f"{latency:g}ms": {
+            each.name: {
+                "p95_ms": {str(users): _ms(findings.p95(each.name, latency, users)) for users in findings.grid.users},
+                "gain": significant(findings.gain(each.name, latency)),
+                "gain_ci95": [significant(end) for end in findings.gain_interval(each.name, latency) or ()] or None,
+                "gain_with_failures": significant(findings.gain(each.name, latency, failures=True)),
+                **parts_of(findings, each.name, latency),
+            }
+            for each in findings.contenders
+        }
+        for latency in findings.grid.latencies
+    }
 
 
 def _page(name: str, findings: Findings, options: Options, latency: float, notes: list[str]) -> Path:

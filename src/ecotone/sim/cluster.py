@@ -39,8 +39,8 @@ class SimPod:
     """One pod from creation to removal."""
 
     __slots__ = (
-        "alive", "bound_at", "created", "deletion_cost", "inflight", "name", "node", "ready", "ready_at", "service", "share",
-        "terminating", "uid", "why",
+        "alive", "bound_at", "connected", "created", "deletion_cost", "inflight", "name", "node", "ready", "ready_at",
+        "service", "share", "terminating", "uid", "why",
     )  # fmt: skip
 
     def __init__(self, service: SimService, *, name: str, uid: str, created: float) -> None:
@@ -58,6 +58,8 @@ class SimPod:
         self.inflight = 0
         self.why = ""
         self.deletion_cost = 0
+        # Whom a pod that replaced another one has connections with (pods by uid, entry nodes by number); None: with all.
+        self.connected: set[str | int] | None = None
 
 
 class SimService:

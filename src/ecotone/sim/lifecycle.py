@@ -3,7 +3,8 @@
 A pod is created pending, bound by a policy, ready after its service's start-up time, and ends by an eviction, a
 scale-down or the death of its node. An evicted pod leaves its Service at once, is replaced at once, finishes what it has
 in hand, and holds its requests on the node until it is done or its grace period is over. A node that fails takes its pods
-with it immediately: their requests fail and their replacements are pending in the same moment.
+with it immediately: their requests fail and their replacements are pending in the same moment. A replacement of either
+kind has to set its connections up again.
 """
 
 from __future__ import annotations
@@ -41,10 +42,12 @@ class Lifecycle:
         service.desired = replicas
         self.reconcile(service)
 
-    def reconcile(self, service: SimService) -> None:
+    def reconcile(self, service: SimService, *, replacing: bool = False) -> None:
         """What the ReplicaSet controller does: create what is missing, remove what is too much."""
         while len(service.pods) < service.desired:
-            self._create(service)
+            pod = self._create(service)
+            if replacing:
+                pod.connected = set()
         surplus = len(service.pods) - service.desired
         if surplus > 0:
             for pod in self.victims(service)[:surplus]:
@@ -99,7 +102,7 @@ class Lifecycle:
     def evict(self, pod: SimPod) -> None:
         """The eviction API: terminate, and let the owner replace the pod."""
         self.terminate(pod)
-        self.reconcile(pod.service)
+        self.reconcile(pod.service, replacing=True)
 
     def drained(self, pod: SimPod) -> None:
         if pod.alive:
@@ -116,7 +119,7 @@ class Lifecycle:
             self._unready(pod)
             self._kill(pod)
         for service in self._services:
-            self.reconcile(service)
+            self.reconcile(service, replacing=True)
         self._wanted()
 
     def node_up(self, node: SimNode) -> None:

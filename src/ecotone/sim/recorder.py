@@ -11,6 +11,8 @@ from math import exp, log
 
 import numpy as np
 
+from ecotone.sim.parts import CAUSES, UNANSWERED, Spectrum
+
 FAILURE_SECONDS = 60.0
 SERIES_SECONDS = 15.0
 _EXACT = 1 << 20
@@ -81,14 +83,13 @@ class Samples:
 class Interval:
     """The figures of one stretch of load."""
 
-    __slots__ = ("failed", "network", "samples", "sent", "work")
+    __slots__ = ("failed", "samples", "sent", "spectrum")
 
     def __init__(self) -> None:
         self.samples = Samples()
+        self.spectrum = Spectrum()
         self.sent = 0
         self.failed = 0
-        self.network = 0.0
-        self.work = 0.0
 
 
 class Recorder:
@@ -100,6 +101,7 @@ class Recorder:
         self.samples = Samples()
         self.sent = 0
         self.failed = 0
+        self.causes = dict.fromkeys(CAUSES, 0)  # of the failures
         self.outstanding = 0
         self.outstanding_uncounted = 0
         self.series: list[tuple[float, float | None]] = []
@@ -114,21 +116,28 @@ class Recorder:
         else:
             self.outstanding_uncounted += 1
 
-    def end(self, *, sent: float, now: float, success: bool, tag: int, network: float, work: float) -> None:
+    def fail(self, *, sent: float, tag: int, cause: str) -> None:
+        if sent < self._warmup:
+            self.outstanding_uncounted -= 1
+            return
+        self.outstanding -= 1
+        self.failed += 1
+        self.intervals[tag].failed += 1
+        self.causes[cause] += 1
+
+    def answer(
+        self, *, sent: float, now: float, tag: int, network: float, work: float, waiting: float, disruption: float
+    ) -> None:
+        """A request has its answer; the parts say what the time from `sent` to `now` went into."""
         if sent < self._warmup:
             self.outstanding_uncounted -= 1
             return
         self.outstanding -= 1
         interval = self.intervals[tag]
-        if not success:
-            self.failed += 1
-            interval.failed += 1
-            return
         seconds = now - sent
         self.samples.add(seconds)
         interval.samples.add(seconds)
-        interval.network += network
-        interval.work += work
+        interval.spectrum.add(seconds, network, work, waiting, disruption)
         window = int(sent // SERIES_SECONDS)
         values = self._windows.get(window)
         if values is None:
@@ -145,9 +154,18 @@ class Recorder:
             self.series.append((window * SERIES_SECONDS, float(np.quantile(values, 0.95))))
         self._flushed = max(self._flushed, last)
 
+    @property
+    def spectrum(self) -> Spectrum:
+        """What all stretches' response times consist of."""
+        joined = Spectrum()
+        for interval in self.intervals:
+            joined.take_over(interval.spectrum)
+        return joined
+
     def close(self) -> None:
         """Whatever is still unanswered has failed."""
         self.failed += self.outstanding
+        self.causes[UNANSWERED] += self.outstanding
         for interval in self.intervals:
             interval.failed += interval.sent - interval.failed - interval.samples.count
         self.outstanding = 0

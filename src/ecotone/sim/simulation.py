@@ -174,9 +174,12 @@ class Simulation:
         self.recorder.begin(request.sent, request.tag)
 
     def _answered(self, request: Request, success: bool) -> None:
-        self.recorder.end(
-            sent=request.sent, now=self.kernel.now, success=success, tag=request.tag,
-            network=request.network, work=request.work,
+        if not success:
+            self.recorder.fail(sent=request.sent, tag=request.tag, cause=request.cause)
+            return
+        self.recorder.answer(
+            sent=request.sent, now=self.kernel.now, tag=request.tag, network=request.network, work=request.work,
+            waiting=request.waiting, disruption=request.disruption,
         )  # fmt: skip
 
     def _is_down(self, node: int) -> bool:

@@ -13,6 +13,7 @@ from random import Random
 
 from ecotone.sim.flow import Flow, Request
 from ecotone.sim.kernel import REQUESTS, Kernel
+from ecotone.sim.parts import ENTRY_DOWN
 from ecotone.sim.plan import Plan
 from ecotone.sim.randomness import Exponentials, stream
 from ecotone.sim.scenario.schema import Load
@@ -47,6 +48,7 @@ class Entrance:
         self._sent(request)
         if self._down(entry):
             request.open = False
+            request.cause = ENTRY_DOWN
             then(request, False)
             return
         self.traffic[entry] += load.request + load.response

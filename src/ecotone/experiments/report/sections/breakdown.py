@@ -1,4 +1,4 @@
-"""What the mean response time is made of: messages under way, CPU at work, and waiting."""
+"""What the mean response time is made of: messages under way, CPU at work, waiting, and disruption."""
 
 from __future__ import annotations
 
