@@ -75,7 +75,14 @@ def run(policy: str, trial: int, p95: float, moved: bool = False) -> dict[str, A
         "failed": 9 if moved else 0,
         "response_ms": {"mean": p95 / 2, "p50": p95 / 3, "p95": p95, "p99": p95 * 1.4},
         "p95_with_failures_ms": p95,
-        "breakdown_ms": {"network": p95 / 4, "work": p95 / 8, "waiting": p95 / 8},
+        "breakdown_ms": {"network": p95 / 4, "work": p95 / 8, "waiting": p95 / 8, "disruption": 0.0},
+        "breakdown_with_failures_ms": {
+            "network": p95 / 4,
+            "work": p95 / 8,
+            "waiting": p95 / 8,
+            "disruption": 60.0 if moved else 0.0,
+            "unanswered": 0.0,
+        },
         "series": [[15 * place, p95 + place % 3 if place != 7 else None] for place in range(2, 40)],
         "intervals": [
             {"at": 0, "entry": "web.get", "from": ["edge-1"], "requests": 3000, "failed": 0, "p95_ms": p95},
@@ -235,6 +242,14 @@ def test_one_policy_alone_makes_a_page(scenario: Scenario) -> None:
     assert headline(page(alone, scenario)) == "kube-default answers 95 of 100 requests within 201 ms (one trial)."
 
 
+def test_failures_are_told_beside_the_parts_of_the_mean(scenario: Scenario) -> None:
+    text = page(result(), scenario)
+    assert "as 60 s each they would add disruption: ecotone 60\N{NO-BREAK SPACE}ms." in text
+    calm = result()
+    calm["runs"] = [each for each in calm["runs"] if each["policy"] == "kube-default"]
+    assert "they would add disruption" not in page(calm, scenario)
+
+
 @pytest.mark.parametrize(
     "part",
     [
@@ -244,6 +259,7 @@ def test_one_policy_alone_makes_a_page(scenario: Scenario) -> None:
         "placement",
         "utilisation",
         "breakdown_ms",
+        "breakdown_with_failures_ms",
         "response_ms",
         "requests",
         "failed",

@@ -21,6 +21,7 @@ _WORDS = {
     "queueing": "waiting for CPU",
     "disruption": "disruption by moves",
 }
+_TOLD = 0.1  # ms: less is not worth a sentence
 _CLASSES = ("part0", "part1", "part2", "part3", "part4")
 
 
@@ -51,6 +52,9 @@ def breakdown(policies: Sequence[Policy]) -> Markup | None:
     )
     key = legend([(_WORDS.get(kind, kind), _CLASSES[place]) for place, kind in enumerate(kinds)])
     reading = "The mean response time, taken apart along each request's slowest branch."
+    lost = [f"{policy.name} {ms(extra)}" for policy in shown if (extra := _lost(policy)) >= _TOLD]
+    if lost:
+        reading += f" Requests that failed are not in it; as 60 s each they would add disruption: {', '.join(lost)}."
     return card("What the time went into", key, picture, table, reading=reading)
 
 
@@ -58,6 +62,15 @@ def _parts(policy: Policy) -> dict[str, float]:
     kinds = dict.fromkeys(kind for run in policy.runs for kind in run.get("breakdown_ms") or ())
     means = {kind: average((run.get("breakdown_ms") or {}).get(kind) for run in policy.runs) for kind in kinds}
     return {str(kind): value for kind, value in means.items() if value is not None and value >= 0.0}
+
+
+def _lost(policy: Policy) -> float:
+    """Milliseconds that failures by disruption add to the mean when each counts as a minute."""
+    gaps = []
+    for run in policy.runs:
+        whole, answered = (run.get(key) or {} for key in ("breakdown_with_failures_ms", "breakdown_ms"))
+        gaps.append((number(whole.get("disruption")) or 0.0) - (number(answered.get("disruption")) or 0.0))
+    return average(gaps) or 0.0
 
 
 def _stack(parts: dict[str, float], kinds: Sequence[str], scale: Scale) -> list[Markup]:
