@@ -11,6 +11,7 @@ from __future__ import annotations
 from ecotone.descheduling.appraisal import Appraisal, appraise
 from ecotone.descheduling.eligibility import why_not
 from ecotone.descheduling.ledger import Ledger
+from ecotone.descheduling.room import rooms
 from ecotone.descheduling.settings import Settings, settings_for
 from ecotone.descheduling.together import GroupMove, group_moves
 from ecotone.model.decisions import Decisions, Evict
@@ -60,18 +61,40 @@ class _Run:
             if best is None:
                 break
             self._accept(best)
+        if not self.moves:
+            self._make_room()
         return Decisions(tuple(self.moves), self.ledger.memory())
+
+    def _make_room(self) -> None:
+        """Nobody can go where he would be better off: perhaps somebody stands there who would lose less."""
+        chosen = self.settings
+        if not self._judges_applications():
+            return
+        pods = [pod for pod in self._movable() if pod.ready and self.ledger.forbids(pod) is None]
+        for room in rooms(self.framework, self.state, pods):
+            if room.relative_gain < chosen.group_gain or room.gain < 2 * chosen.min_gain:
+                return
+            guest, comer = room.guest, room.comer
+            if self.ledger.returns(guest, room.target) or self.ledger.returns(comer, guest.node or ""):
+                continue
+            why = (
+                f"makes room on {guest.node} for {comer.kind.workload.name}: a request costs {room.there:.4g} ms instead of "
+                f"{room.here:.4g} ms when that has moved there"
+            )
+            self.moves.append(Evict(guest.key, guest.node or "", room.target, room.gain, "ms", why, uid=guest.uid))
+            self.ledger.accept(guest)
+            return
+
+    def _judges_applications(self) -> bool:
+        """Whether the policy's score is a cost in ms, and more than one pod may be thought of at once."""
+        scorers = self.framework.scorers
+        ours = len(scorers) == 1 and isinstance(scorers[0].plugin, Cost)
+        return ours and not self.settings.protect_last_replica and self.settings.max_group > 0
 
     def _move_a_group(self) -> None:
         """A chain that settled in the wrong place goes together or not at all; those left are then asked one by one."""
         chosen = self.settings
-        scorers = self.framework.scorers
-        if (
-            len(scorers) != 1
-            or not isinstance(scorers[0].plugin, Cost)
-            or chosen.protect_last_replica
-            or not chosen.max_group
-        ):
+        if not self._judges_applications():
             return
         pods = [pod for pod in self._movable() if pod.ready and self.ledger.forbids(pod) is None]
         for move in group_moves(self.framework, self.state, pods):

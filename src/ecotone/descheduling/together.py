@@ -7,8 +7,9 @@ by what all requests together spend:
     J = sum over channels of requests/s x round trip  +  sum over nodes of CPU work/s x how often work waits for itself
 
 in milliseconds per second; divided by the users' requests per second, milliseconds per request. Only where requests are
-counted can network and CPU be added up this way; without counts no groups are moved. The figures (channels, utilisation,
-waiting) are the scheduler's own.
+counted can network and CPU be added up this way; without counts no groups are moved. A workload none of whose requests are
+counted (behind a message queue, say) has its bytes taken at the size of the counted ones. The figures (channels,
+utilisation, waiting) are the scheduler's own.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ecotone.scheduling.channels import ASYNCHRONOUS, channels
 from ecotone.scheduling.cost import used_share, waiting
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
-from ecotone.scheduling.peers import whereabouts
+from ecotone.scheduling.peers import amount, requests_of, traffic_of, whereabouts
 from ecotone.scheduling.plugin import Cycle
 
 Place = dict[Name, int]
@@ -60,6 +61,7 @@ class Application:
         self.pods = {(pod.kind.workload.namespace, pod.kind.workload.name): pod for pod in _only_pods(state, pods)}
         self.place: Place = {name: state.nodes.index[pod.node or ""] for name, pod in self.pods.items()}
         self._talk: list[tuple[Name, Name, float]] = []
+        self._partners: dict[Name, list[tuple[Name, float]]] = {}
         self._anchors: dict[Name, Floats] = {}  # ms/s on each row, toward what does not move
         self.callees: dict[Name, set[Name]] = {}
         self.users = 0.0
@@ -71,9 +73,13 @@ class Application:
 
     def _listen(self) -> None:
         """Every channel once: from its caller's side, or from the callee's where the callers are users."""
+        size = self._request_size()
         for own in self.pods:
-            for channel in channels(self._state, own):
-                flow = (channel.traffic or 0.0) * (ASYNCHRONOUS if channel.synchronous is False else 1.0)
+            found = channels(self._state, own)
+            # Where none of a workload's requests were counted its channels are still in bytes.
+            unit = 1.0 if any(channel.rate for channel in found) else size
+            for channel in found:
+                flow = (channel.traffic or 0.0) / unit * (ASYNCHRONOUS if channel.synchronous is False else 1.0)
                 if flow <= 0.0 or (channel.rate is None and channel.users):
                     continue
                 if channel.users:
@@ -82,9 +88,24 @@ class Application:
                     self._anchor(own, channel.peer, flow)
                 elif channel.calls:
                     self._talk.append((own, channel.peer, flow))
+                    self._partners.setdefault(own, []).append((channel.peer, flow))
+                    self._partners.setdefault(channel.peer, []).append((own, flow))
                     self.callees.setdefault(own, set()).add(channel.peer)
                 elif channel.called and channel.peer not in self.pods:
                     self._anchor(own, channel.peer, flow)
+
+    def _request_size(self) -> float:
+        """Bytes of a request, there and back, over all channels on which requests were counted; one if none were."""
+        size = count = 0.0
+        for name in self.pods:
+            for key in self._state.graph.named.get(name, ()):
+                workload = self._state.workloads[key]
+                traffic, requests = traffic_of(self._state, workload) or {}, requests_of(self._state, workload) or {}
+                for peer in requests:
+                    if amount(requests, peer) > 0.0 and amount(traffic, peer) > 0.0:
+                        size += amount(traffic, peer)
+                        count += amount(requests, peer)
+        return size / count if count else 1.0
 
     def _anchor(self, own: Name, peer: Name, flow: float) -> None:
         rows, counts = whereabouts(self._state, *peer)
@@ -92,6 +113,18 @@ class Application:
             weights = flow * counts / counts.sum()
             toward = self._state.network.weighted(rows, weights)
             self._anchors[own] = self._anchors.get(own, np.zeros(len(toward))) + toward
+
+    def network_of(self, name: Name, place: Place) -> Floats:
+        """Milliseconds per second that this workload's talk takes with it on each row and the others where `place` says."""
+        network = self._state.network
+        total = np.zeros(len(self._cores)) + self._anchors.get(name, 0.0)
+        for other, flow in self._partners.get(name, ()):
+            total += flow * network.toward(place[other])
+        return total
+
+    def on(self, row: int) -> list[Name]:
+        """The movable workloads of a node."""
+        return [name for name, home in self.place.items() if home == row]
 
     def cost(self, place: Place) -> float:
         """J in ms per user request."""
