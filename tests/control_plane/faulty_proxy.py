@@ -34,7 +34,7 @@ STATUS = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": 
 
 
 class FaultyProxy:
-    def __init__(self, cluster: Cluster, directory: Path) -> None:
+    def __init__(self, cluster: Cluster, directory: Path, *, kubeconfig: Path | None = None) -> None:
         self._cluster = cluster
         self._tls = ssl.create_default_context(cafile=str(cluster.directory / "certs" / "apiserver.crt"))
         self.judges: list[Judge] = []
@@ -45,7 +45,7 @@ class FaultyProxy:
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self.port = self._call(self._start())
-        config = yaml.safe_load(cluster.kubeconfig.read_text())
+        config = yaml.safe_load((kubeconfig or cluster.kubeconfig).read_text())
         config["clusters"][0]["cluster"] = {"server": f"http://127.0.0.1:{self.port}"}
         self.kubeconfig = directory / "proxied-kubeconfig"
         self.kubeconfig.write_text(yaml.safe_dump(config))

@@ -7,17 +7,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from control_plane.cluster import Cluster, collection
 from control_plane.kube_log import SchedulerLog
-from control_plane.parity_cases import Case
+from control_plane.parity_cases import PEACEFUL, PRIORITIES, Case
 from control_plane.processes import Child, wait_until
 from ecotone.manifests import wire
 from ecotone.manifests.store import Objects
+from ecotone.model.decisions import Preempt, Wait
 from ecotone.model.state import ClusterState
-from ecotone.scheduling.decide import diagnose, framework_of
+from ecotone.scheduling.decide import decide, diagnose, framework_of
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.plugin import Cycle
+from ecotone.scheduling.plugins.default_preemption import _Candidate, _hopeless, _Trial
 from ecotone.scheduling.policies import resolve
 
 KUBE_SCHEDULER = {"percentageOfNodesToScore": 100}
@@ -34,6 +37,8 @@ class Verdict:
     totals: dict[str, int] = field(default_factory=dict)
     message: str = ""
     chosen: str | None = None
+    nominated: set[str] = field(default_factory=set)
+    """Where room is made for it; ours: every node where that hurts as little."""
 
     @property
     def best(self) -> set[str]:
@@ -51,6 +56,16 @@ class Arena:
         cluster.create(
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other", "labels": {"team": "blue"}}}
         )
+        for name, value in PRIORITIES.items():
+            cluster.create(
+                {
+                    "apiVersion": "scheduling.k8s.io/v1",
+                    "kind": "PriorityClass",
+                    "metadata": {"name": name},
+                    "value": value,
+                    "preemptionPolicy": "Never" if name in PEACEFUL else "PreemptLowerPriority",
+                }
+            )
         self.scheduler: Child = cluster.start_kube_scheduler(
             {**KUBE_SCHEDULER, **(config or {})}, verbosity=10, flags=FLAGS
         )
@@ -86,13 +101,27 @@ class Arena:
             _, shaped = self._shape(self._create(one))
             theirs, seen = self._theirs(key)
             ours = judge([*self.namespaces, *made], shaped)
+            if theirs.chosen and self._somebody_left(made):
+                # Its victims were gone before we looked: it is bound where it had been nominated to.
+                theirs = Verdict(nominated={theirs.chosen}, message=ours.message)
             results.append((key, theirs, ours))
             if theirs.chosen:
                 made.append(self._shape(seen))
             else:
                 # It would be retried behind our back and change the cluster that the next pod meets.
                 self.cluster.call("DELETE", f"/api/v1/namespaces/{key.replace('/', '/pods/')}?gracePeriodSeconds=0")
+            if theirs.nominated:
+                break  # its victims are going, at a moment of their own
         return results
+
+    def _somebody_left(self, made: list[tuple[str, Any]]) -> bool:
+        there = {
+            one["metadata"]["uid"]
+            for namespace in ("default", "other")
+            for one in self.cluster.list(f"/api/v1/namespaces/{namespace}/pods")
+            if "deletionTimestamp" not in one["metadata"]
+        }
+        return any(kind == "Pod" and one.metadata.uid not in there for kind, one in made)
 
     def _create(self, one: dict[str, Any]) -> dict[str, Any]:
         return {**self.cluster.call("POST", collection(one), one), "kind": one["kind"]}
@@ -114,6 +143,8 @@ class Arena:
         verdict = Verdict(set(scores), scores, dict(self.log.finals.get(key, {})), _unschedulable(seen), chosen)
         if chosen and not scores:
             verdict.feasible = {chosen}
+        if not chosen and "nominatedNodeName" in seen["status"]:
+            verdict.nominated = {seen["status"]["nominatedNodeName"]}
         return verdict, seen
 
     def _clear(self) -> None:
@@ -143,7 +174,11 @@ def judge(objects: list[tuple[str, Any]], pending: Any) -> Verdict:
     evaluation = Evaluation(framework_of(resolve("kube-default")), Cycle(ClusterState.of(view), pod))
     names = view.nodes.names
     if evaluation.refusal is not None or not len(evaluation.feasible):
-        return Verdict(message=diagnose(evaluation)[1])
+        (decision,) = decide(view, "kube-default", pods=[pod]).decisions
+        if isinstance(decision, Preempt):
+            return Verdict(message=diagnose(evaluation)[1], nominated=equally_good(evaluation, decision))
+        assert isinstance(decision, Wait)
+        return Verdict(message=f"{decision.why} {decision.no_room}".rstrip())
     feasible = [names[row] for row in evaluation.feasible]
     verdict = Verdict(set(feasible))
     if len(feasible) > 1:
@@ -155,6 +190,16 @@ def judge(objects: list[tuple[str, Any]], pending: Any) -> Verdict:
     return verdict
 
 
+def equally_good(evaluation: Evaluation, decision: Preempt) -> set[str]:
+    """Nodes that would lose victims of the same worth as the chosen one; start times, here all alike, aside."""
+    nodes = evaluation.cycle.state.nodes
+    resolvable = set(np.flatnonzero(~_hopeless(evaluation)).tolist())
+    trial = _Trial(evaluation.cycle, evaluation)
+    costs = {name: trial.on(row) for name, row in nodes.index.items() if row in resolvable}
+    worth = {name: found.cost(0)[:4] for name, found in costs.items() if isinstance(found, _Candidate)}
+    return {name for name, cost in worth.items() if cost == worth[decision.node]}
+
+
 def differences(theirs: Verdict, ours: Verdict) -> list[str]:
     """What is not the same, in words; empty when both agree."""
     found = []
@@ -162,9 +207,10 @@ def differences(theirs: Verdict, ours: Verdict) -> list[str]:
         found.append(f"feasible: theirs {sorted(theirs.feasible)}, ours {sorted(ours.feasible)} {ours.message}")
         return found
     if not theirs.feasible:
-        # What PostFilter plugins add (whether preemption would help) follows after the reasons.
-        if not theirs.message.startswith(ours.message):
+        if theirs.message != ours.message:
             found.append(f"message: theirs {theirs.message!r}, ours {ours.message!r}")
+        if bool(theirs.nominated) != bool(ours.nominated) or not theirs.nominated <= ours.nominated:
+            found.append(f"nominated: theirs {theirs.nominated}, ours {ours.nominated}")
         return found
     for node, plugins in sorted(theirs.scores.items()):
         for plugin, score in sorted(plugins.items()):

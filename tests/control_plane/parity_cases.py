@@ -21,6 +21,10 @@ EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 KEYS = ("topology.kubernetes.io/zone", "kubernetes.io/hostname", "disk", "speed")
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 GPU = "example.test/gpu"
+# Many, so that two nodes seldom have victims of equal worth: then kube-scheduler would draw.
+PRIORITIES = {f"p{number}": value for number, value in enumerate(range(-20, 100, 7))}
+PEACEFUL = ("p6", "p10", "p15")
+"""Classes whose pods never preempt."""
 
 
 @dataclass
@@ -36,6 +40,7 @@ class Generator:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.draw = random.Random(seed)
+        self.later = random.Random(f"priorities {seed}")
         self.prefix = f"s{seed}"
 
     def chance(self, probability: float) -> bool:
@@ -111,6 +116,7 @@ class Generator:
             nodeName=self.draw.choice(names),
             container=self.container("main", pending=False),
         )
+        self.prioritise(one)
         if self.chance(0.1):
             one["spec"]["containers"][0]["ports"] = [self.port()]
         if self.chance(0.15):
@@ -118,6 +124,10 @@ class Generator:
         elif self.chance(0.15):
             one["spec"]["affinity"] = {"podAffinity": self.pod_affinity(required=self.chance(0.3))}
         return one
+
+    def prioritise(self, one: dict[str, Any]) -> None:
+        if self.later.random() < 0.6:
+            one["spec"]["priorityClassName"] = self.later.choice(list(PRIORITIES))
 
     def port(self) -> dict[str, Any]:
         port = {"containerPort": 80, "hostPort": self.draw.choice([8080, 8081]), "protocol": "TCP"}
@@ -135,6 +145,7 @@ class Generator:
             labels={"app": self.draw.choice(APPS), "track": self.draw.choice(["a", "b"])},
             container=self.container("main", pending=True),
         )
+        self.prioritise(one)
         spec = one["spec"]
         if self.chance(0.2):
             spec["containers"].append(self.container("second", pending=False))

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 import yaml
+from aiohttp import web
 
 from control_plane.cluster import Cluster, Refused, collection
+from control_plane.faulty_proxy import Fault, FaultyProxy
 from control_plane.objects import claim, deployment, local_volume, mounting, node, pod, waiting_class
 from control_plane.processes import wait_until
 from control_plane.programs import Program, run_ecotone, scheduler
@@ -40,6 +42,7 @@ def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
         {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 9}
     )
     cluster.create(waiting_class("local", "kubernetes.io/no-provisioner"))
+    cluster.create(waiting_class("made", "example.test/maker"))
     yield cluster
     cluster.stop()
 
@@ -49,8 +52,30 @@ def kubeconfig(cluster: Cluster, tmp_path: Path) -> Path:
     return cluster.write_kubeconfig(tmp_path / "ecotone-kubeconfig", user="ecotone")
 
 
-def start(cluster: Cluster, kubeconfig: Path) -> Program:
-    return scheduler(cluster, *LEASE, "--request-timeout=1", kubeconfig=kubeconfig, policy="ecotone")
+@pytest.fixture
+def proxy(cluster: Cluster, kubeconfig: Path, tmp_path: Path) -> Iterator[FaultyProxy]:
+    """Loses the answer to every first binding of a pod called `unheard`."""
+    proxy = FaultyProxy(cluster, tmp_path, kubeconfig=kubeconfig)
+    lost: set[str] = set()
+
+    def judge(request: web.Request) -> Fault | None:
+        if not request.path.endswith("/pods/unheard/binding") or request.path in lost:
+            return None
+        lost.add(request.path)
+        return Fault.LOSE_ANSWER
+
+    proxy.judges.append(judge)
+    yield proxy
+    proxy.stop()
+
+
+def start(cluster: Cluster, proxy: FaultyProxy) -> Program:
+    address = _own_address()
+    if address is None:
+        pytest.fail("this machine has no address besides loopback")
+    return scheduler(
+        cluster, *LEASE, "--request-timeout=1", kubeconfig=proxy.kubeconfig, policy="ecotone", host=address
+    )
 
 
 def exercise(cluster: Cluster, program: Program, *, timeout: float) -> None:
@@ -74,6 +99,36 @@ def exercise(cluster: Cluster, program: Program, *, timeout: float) -> None:
     cluster.call("POST", "/api/v1/namespaces/default/persistentvolumeclaims", claim(disk, "local", "1Gi"))
     cluster.create(mounting("stores", disk))
     wait_until(lambda: "stores" in placement(cluster), timeout=timeout, what="volume", child=program.child)
+    exercise_rare(cluster, program, timeout=timeout)
+
+
+def exercise_rare(cluster: Cluster, program: Program, *, timeout: float) -> None:
+    """What is needed only now and then: after a lost answer, for a volume yet to be made, for an event that comes again."""
+    status = {"status": {"allocatable": {"cpu": "1100m"}, "capacity": {"cpu": "1100m"}}}
+    merge = "application/merge-patch+json"
+    cluster.call("PATCH", "/api/v1/nodes/n1/status", status, content_type=merge)
+
+    def repeated() -> bool:
+        told = cluster.list("/apis/events.k8s.io/v1/namespaces/default/events")
+        return any(one["regarding"]["name"] == "late" and "series" in one for one in told)
+
+    wait_until(repeated, timeout=timeout, what="event that counts", child=program.child)
+    cluster.create(node("n2", cpu="1"), pod("unheard", cpu="100m"))
+    wait_until(
+        lambda: program.metric("ecotone_scheduler_bindings_total", outcome="bound") >= 4, timeout=timeout, what="read"
+    )
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    cluster.call("POST", claims, claim("to-be-made", "made"))
+    cluster.create(mounting("waits", "to-be-made"))
+
+    def chosen() -> bool:
+        return "volume.kubernetes.io/selected-node" in cluster.call("GET", f"{claims}/to-be-made")["metadata"].get(
+            "annotations", {}
+        )
+
+    wait_until(chosen, timeout=timeout, what="node for the volume", child=program.child)
+    if program.get("/decisions/default/first", token=cluster.token("admin"))[0] != 200:
+        raise TimeoutError("no decision for its reader")
 
 
 def tidy(cluster: Cluster) -> None:
@@ -85,8 +140,8 @@ def tidy(cluster: Cluster) -> None:
     cluster.call("DELETE", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases")
 
 
-def test_it_works_with_the_printed_role_and_is_refused_nothing(cluster: Cluster, kubeconfig: Path) -> None:
-    program = start(cluster, kubeconfig)
+def test_it_works_with_the_printed_role_and_is_refused_nothing(cluster: Cluster, proxy: FaultyProxy) -> None:
+    program = start(cluster, proxy)
     try:
         exercise(cluster, program, timeout=15)
     finally:
@@ -109,16 +164,8 @@ def test_it_works_with_the_printed_role_and_is_refused_nothing(cluster: Cluster,
         for resource in rule["resources"]
         for verb in rule["verbs"]
     }
-    # Watches end only with the server, reviews need a caller from another machine, a claim is patched only when its
-    # volume is yet to be made, and a pod is read back or an event counted only after a failure or a repetition.
-    rare = {
-        ("", "persistentvolumeclaims", "patch"),
-        ("", "pods", "get"),
-        ("events.k8s.io", "events", "patch"),
-        ("authentication.k8s.io", "tokenreviews", "create"),
-        ("authorization.k8s.io", "subjectaccessreviews", "create"),
-    }
-    assert granted - used - {one for one in granted if one[2] == "watch"} <= rare
+    # Watches end only with the server, so the audit log may not have them yet.
+    assert granted - used <= {one for one in granted if one[2] == "watch"}
 
 
 def test_it_cannot_read_secrets(cluster: Cluster) -> None:
@@ -155,28 +202,15 @@ def without(rules: list[dict[str, Any]], gone: dict[str, Any]) -> list[dict[str,
     return left
 
 
-RARE = {
-    "get pods",
-    "patch persistentvolumeclaims",
-    "patch events",
-    "create tokenreviews",
-    "create subjectaccessreviews",
-}
-
-
-def breaks_without(cluster: Cluster, kubeconfig: Path, role: str, name: str, rule: dict[str, Any]) -> None:
+def breaks_without(cluster: Cluster, proxy: FaultyProxy, role: str, name: str, rule: dict[str, Any]) -> None:
     api = "/apis/rbac.authorization.k8s.io/v1"
     path = f"{api}/clusterroles/{SCHEDULER}"
     if role == "roles":
         path = f"{api}/namespaces/kube-system/roles/{SCHEDULER}"
     whole = cluster.call("GET", path)
     cluster.call("PUT", path, {**whole, "rules": without(whole["rules"], rule)})
-    program = start(cluster, kubeconfig)
+    program = start(cluster, proxy)
     try:
-        if name in RARE:
-            allowed = cluster.review("ecotone", rule)
-            assert not allowed, f"{name} is granted elsewhere too"
-            return
         try:
             exercise(cluster, program, timeout=6)
         except (TimeoutError, RuntimeError):
@@ -191,16 +225,16 @@ def breaks_without(cluster: Cluster, kubeconfig: Path, role: str, name: str, rul
 
 
 @pytest.mark.parametrize("choice", [0, 1])
-def test_without_a_rule_something_stops(cluster: Cluster, kubeconfig: Path, choice: int) -> None:
+def test_without_a_rule_something_stops(cluster: Cluster, proxy: FaultyProxy, choice: int) -> None:
     rules = single_rules()
     random.Random(4).shuffle(rules)
-    breaks_without(cluster, kubeconfig, *rules[choice])
+    breaks_without(cluster, proxy, *rules[choice])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("choice", range(len(single_rules())))
-def test_without_any_rule_something_stops(cluster: Cluster, kubeconfig: Path, choice: int) -> None:
-    breaks_without(cluster, kubeconfig, *single_rules()[choice])
+def test_without_any_rule_something_stops(cluster: Cluster, proxy: FaultyProxy, choice: int) -> None:
+    breaks_without(cluster, proxy, *single_rules()[choice])
 
 
 def test_decisions_are_for_those_who_may_see_the_pod(cluster: Cluster, kubeconfig: Path) -> None:

@@ -271,3 +271,30 @@ def test_tolerations_still_matter_on_the_way():
     nodes = [node("tainted", cpu="1", taints=[Taint("t")])]
     tolerant = vip(spec={"tolerations": (tolerating("t"),)})
     assert outcome(nodes, [low("a-0", "tainted")], tolerant).node == "tainted"
+
+
+def test_why_no_room_can_be_made_is_told_node_by_node_in_the_words_of_kube_scheduler():
+    nodes = [
+        node("empty-handed", cpu="1"),
+        node("too-small", cpu="500m"),
+        node("still-short", cpu="2"),
+        node("tainted", cpu="4", taints=(Taint("down"),)),
+    ]
+    pods = [
+        low("equal-0", "empty-handed", priority=1000),
+        low("weak-0", "still-short", "500m"),
+        low("strong-0", "still-short", "1500m", priority=2000),
+    ]
+    waits = outcome(nodes, pods)
+    assert isinstance(waits, Wait)
+    assert waits.why == "0/4 nodes are available: 1 node(s) had untolerated taint(s), 3 Insufficient cpu."
+    assert waits.no_room == (
+        "no new claims to deallocate, preemption: 0/4 nodes are available: 1 Insufficient cpu, "
+        "1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
+    )
+    polite = outcome(nodes, pods, vip(spec={"preemption_policy": "Never"}))
+    assert polite.no_room.endswith("preemption: not eligible due to preemptionPolicy=Never.")
+    strict = POLICIES["kube-default"].with_args("DefaultPreemption", violateDisruptionBudgets=False)
+    budget = DisruptionBudget("default", "b", EVERYTHING, allowed=0)
+    kept = outcome(small("n"), [low("a-0", "n")], profile=strict, budgets=(budget,))
+    assert kept.no_room.endswith("preemption: 0/1 nodes are available: 1 a disruption budget would be violated.")

@@ -48,6 +48,8 @@ class Wait:
     group: str | None = None
     seconds: float | None = None
     plugins: tuple[str, ...] = ()
+    no_room: str = ""
+    """Why room cannot be made either; told in the pod's event, where kube-scheduler tells it."""
 
 
 Decision = Bind | Evict | Preempt | Wait

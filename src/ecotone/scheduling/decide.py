@@ -231,16 +231,19 @@ class _Round:
 
     def _fail(self, pod: Pod, evaluation: Evaluation) -> bool:
         """Nothing fits: preempt if that helps (True: the cluster changed), else wait with the reasons."""
+        no_room: list[str] = []
         for plugin in self.framework.postfilters:
             answer = plugin.postfilter(evaluation.cycle, evaluation)
             if isinstance(answer, Preempt):
-                self.decisions.append(answer)
+                self.decisions.append(replace(answer, why=f"{diagnose(evaluation)[1]} {answer.why}"))
                 for victim in answer.victims:
                     self.state.disrupt(victim)
                 self.state.assume(pod, answer.node)
                 return True
+            if isinstance(answer, str):
+                no_room.append(answer)
         plugins, why = diagnose(evaluation)
-        wait = Wait(pod.key, why, uid=pod.uid, plugins=plugins)
+        wait = Wait(pod.key, why, uid=pod.uid, plugins=plugins, no_room=", ".join(no_room))
         self.decisions.append(wait)
         for group in self.framework.groups_of(pod):
             self.broken.setdefault(group, (pod.key, wait))

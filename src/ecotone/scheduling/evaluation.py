@@ -312,3 +312,12 @@ def run_filters_on(framework: Framework, cycle: Cycle, rows: Rows) -> Mask:
         if mask is not None:
             ok &= mask
     return ok
+
+
+def reasons_on(framework: Framework, cycle: Cycle, rows: Rows) -> list[str]:
+    """What the first filter that fails says about a row, asked the same way."""
+    for plugin in framework.filters:
+        mask = plugin.filter(cycle, rows)
+        if mask is not None and not mask.all():
+            return [each.reason for each in plugin.reject(cycle, rows) if each.mask.any()]
+    return []

@@ -147,7 +147,7 @@ class Filter(Protocol):
 @runtime_checkable
 class PostFilter(Protocol):
     def postfilter(self, cycle: Cycle, framework: Any) -> Any:
-        """Nothing fits: return a Preempt decision that would help, or None."""
+        """Nothing fits: a Preempt decision that would help, or words for the pod's event on why none does, or None."""
         ...
 
 

@@ -270,8 +270,8 @@ class Scheduler:
             case Wait(seconds=float()):
                 # Its group is not complete yet: nothing failed, it is tried again soon, with all that wait like it.
                 self.queue.retry(entry, now=popped, event="GroupIncomplete")
-            case Wait(why=why, plugins=plugins):
-                self._rejected(entry, why, frozenset(plugins), popped=popped)
+            case Wait(why=why, plugins=plugins, no_room=no_room):
+                self._rejected(entry, f"{why} {no_room}".rstrip(), frozenset(plugins), popped=popped)
 
     def _remember(self, entry: Entry, decision: Decision, profile: Profile) -> None:
         short = messages.short_record(profile, entry.pod, decision)

@@ -24,9 +24,9 @@ from ecotone.model.decisions import Preempt
 from ecotone.model.draw import hash_text
 from ecotone.model.errors import InputError
 from ecotone.model.objects import DisruptionBudget, Pod
-from ecotone.scheduling.evaluation import Evaluation, run_filters_on
+from ecotone.scheduling.evaluation import Evaluation, reasons_on, run_filters_on
 from ecotone.scheduling.plugin import Change, Cycle, Event, Incremental
-from ecotone.scheduling.plugins.node_resources_fit import NodeResourcesFit
+from ecotone.scheduling.plugins.preemption_prospects import NO_VICTIMS, WOULD_VIOLATE, Tally, promising
 
 NEVER = "Never"
 _ABOVE_ALL_NEGATIVE = 2**31
@@ -70,21 +70,26 @@ class DefaultPreemption:
         self.absolute = minCandidateNodesAbsolute
         self.violate = violateDisruptionBudgets
 
-    def postfilter(self, cycle: Cycle, evaluation: Evaluation) -> Preempt | None:
-        if evaluation.refusal is not None or cycle.pod.spec.preemption_policy == NEVER or self.name in cycle.scratch:
-            return None
+    def postfilter(self, cycle: Cycle, evaluation: Evaluation) -> Preempt | str:
+        if cycle.pod.spec.preemption_policy == NEVER:
+            return "preemption: not eligible due to preemptionPolicy=Never."
+        if self.name in cycle.scratch:
+            return str(cycle.scratch[self.name])
+        tally = Tally(len(evaluation.rows))
+        if evaluation.refusal is not None:
+            return tally.sentence()
         hopeless = _hopeless(evaluation)
         if _victims_are_leaving(cycle, hopeless):
-            return None
-        rows = _promising(cycle, evaluation, hopeless)
-        best = self._best(cycle, evaluation, rows)
+            return "preemption: not eligible due to a terminating pod on the nominated node."
+        rows = promising(cycle, evaluation, hopeless, tally)
+        best = self._best(cycle, evaluation, rows, tally)
         if best is None:
             # Nothing helps on any node; while the cluster stays as it is, replicas need not look again.
-            cycle.scratch[self.name] = True
-            return None
+            cycle.scratch[self.name] = tally.sentence()
+            return tally.sentence()
         return _decision(cycle, best)
 
-    def _best(self, cycle: Cycle, evaluation: Evaluation, rows: Rows) -> _Candidate | None:
+    def _best(self, cycle: Cycle, evaluation: Evaluation, rows: Rows, tally: Tally) -> _Candidate | None:
         if not len(rows):
             return None
         enough = min(len(rows), max(self.absolute, len(rows) * self.percentage // 100))
@@ -94,7 +99,11 @@ class DefaultPreemption:
         trial = _Trial(cycle, evaluation)
         for row in np.roll(rows, -offset):
             candidate = trial.on(int(row))
-            if candidate is None or (candidate.violations and not self.violate):
+            if not isinstance(candidate, _Candidate):
+                tally.add(candidate)
+                continue
+            if candidate.violations and not self.violate:
+                tally.add([WOULD_VIOLATE])
                 continue
             found.append(candidate)
             clean += candidate.violations == 0
@@ -117,7 +126,8 @@ class _Trial:
         self.followers: list[Any] = [each for each in self.framework.prefilters if isinstance(each, Incremental)]
         self.promised = _promised(cycle)
 
-    def on(self, row: int) -> _Candidate | None:
+    def on(self, row: int) -> _Candidate | list[str]:
+        """Whom the pod would displace there, or why it would not fit even without them."""
         usage, budgets = self.cycle.state.usage, self.cycle.state.budgets
         before, ports = usage.pods_on[row], usage.ports.get(row)
         potential = sorted((pod for pod in before if _may_go(pod, self.cycle)), key=_importance)
@@ -125,14 +135,16 @@ class _Trial:
         try:
             for pod in potential:
                 self._take(pod, row, away)
-            if not potential or not self._fits(row):
-                return None
+            if not potential:
+                return [NO_VICTIMS]
+            if not self._fits(row):
+                return reasons_on(self.framework, self.cycle, self._row(row))
             violating, others = _by_budget(potential, budgets)
             violations = sum(not self._reprieve(pod, row, away) for pod in violating)
             for pod in others:
                 self._reprieve(pod, row, away)
             victims = tuple(pod for pod in potential if pod.key in away)
-            return _Candidate(row, victims, violations) if victims else None
+            return _Candidate(row, victims, violations) if victims else [NO_VICTIMS]
         finally:
             for pod in list(away.values()):
                 self._give_back(pod, row, away)
@@ -172,8 +184,10 @@ class _Trial:
         return self._passes(row)
 
     def _passes(self, row: int) -> bool:
-        one = self.cycle.state.nodes.all_rows[row : row + 1]
-        return bool(run_filters_on(self.framework, self.cycle, one)[0])
+        return bool(run_filters_on(self.framework, self.cycle, self._row(row))[0])
+
+    def _row(self, row: int) -> Rows:
+        return self.cycle.state.nodes.all_rows[row : row + 1]
 
     def _reprieve(self, pod: Pod, row: int, away: dict[str, Pod]) -> bool:
         self._give_back(pod, row, away)
@@ -203,7 +217,7 @@ def _decision(cycle: Cycle, best: _Candidate) -> Preempt:
         cycle.pod.key,
         node,
         tuple(pod.key for pod in best.victims),
-        f"fits nowhere as things are; on {node} it would without {who}{harm}",
+        f"preemption: on {node} it fits without {who}{harm}",
         uid=cycle.pod.uid,
     )
 
@@ -224,30 +238,6 @@ def _victims_are_leaving(cycle: Cycle, hopeless: Mask) -> bool:
         return False
     own = cycle.pod.spec.priority
     return any(pod.deleting and pod.spec.priority < own for pod in cycle.state.usage.pods_on[row])
-
-
-def _promising(cycle: Cycle, evaluation: Evaluation, hopeless: Mask) -> Rows:
-    """Rows with pods of lower priority whose going could free enough; a bound, the trial decides."""
-    state, own = cycle.state, cycle.pod.spec.priority
-    lower = [kind for kind in state.usage.placed if kind.spec.priority < own]
-    victims = np.zeros(len(state.nodes), dtype=np.int64)
-    freed = np.zeros_like(state.usage.requested)
-    for kind in lower:
-        rows, amounts = state.usage.everywhere(kind)
-        victims[rows] += amounts
-        for resource, amount in kind.spec.requests:
-            column = state.nodes.column(resource)
-            if column is not None:
-                freed[rows, column] += amounts * amount
-    mask = ~evaluation.ok & ~hopeless & (victims > 0)
-    for plugin in evaluation.framework.filters:
-        if isinstance(plugin, NodeResourcesFit):
-            for resource, amount in plugin.wanted(cycle.pod):
-                column = state.nodes.column(resource)
-                if column is not None:
-                    left = state.nodes.allocatable[:, column] - state.usage.requested[:, column]
-                    mask &= left + freed[:, column] >= amount
-    return np.flatnonzero(mask)
 
 
 def _may_go(pod: Pod, cycle: Cycle) -> bool:

@@ -22,6 +22,10 @@ class DynamicResources:
         claims = cycle.pod.spec.resource_claims
         return Refusal(UNSUPPORTED.format(", ".join(claims))) if claims else None
 
+    def postfilter(self, cycle: Cycle, evaluation: object) -> str:  # noqa: ARG002
+        """Nothing was allocated, so nothing can be given back; events say so, as kube-scheduler's do."""
+        return "no new claims to deallocate"
+
     def hint(self, event: Event, pod: Pod, reasons: Sequence[str]) -> bool:  # noqa: ARG002
         """Nothing in the cluster changes what this scheduler can do; only the pod itself can."""
         return isinstance(event.new, Pod) and event.new.key == pod.key and not event.new.spec.resource_claims
