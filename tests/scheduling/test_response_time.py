@@ -181,3 +181,18 @@ def test_the_reason_is_in_milliseconds() -> None:
     assert isinstance(bind, Bind)
     assert bind.node == "cloud"
     assert "ms per request: 0 ms network" in bind.why
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        ([-np.inf, -np.inf], [0.0, 0.0]),
+        ([np.nan, np.nan], [0.0, 0.0]),
+        ([-10.0, -np.inf, np.nan], [100.0, 0.0, 0.0]),
+    ],
+)
+def test_what_is_out_of_reach_or_unknown_counts_nothing_and_never_spoils_the_total(
+    raw: list[float], expected: list[float]
+) -> None:
+    cycle = Cycle(cluster(line()), pod("web-0"))
+    assert ResponseTime().normalize(cycle, np.array(raw)).tolist() == expected

@@ -6,10 +6,17 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
+
 from ecotone.kube.binding import Bound, Outcome
 from ecotone.kube.errors import UnreachableError
+from ecotone.model.decisions import Decisions
 from ecotone.model.objects import Node, Pod, PodKind, PodSpec, WorkloadKey
+from ecotone.model.snapshot import Snapshot
+from ecotone.scheduling.decide import decide
 from ecotone.scheduling.policies import resolve
+from ecotone.scheduling.profile import Profile
+from ecotone.services import scheduler as module
 from ecotone.services.queue import Place
 from ecotone.services.scheduler import Scheduler
 from ecotone.services.settings import SchedulerSettings
@@ -166,3 +173,23 @@ def test_preemption_names_the_victim_and_keeps_the_place() -> None:
     scheduler = run(writer, scene, lambda s: bool(writer.preempted))
     assert writer.preempted == [("n1", ["old"])]
     assert scheduler.cache.state.pending["default/urgent"].nominated == "n1"
+
+
+def test_a_pod_that_cannot_be_decided_does_not_keep_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def faulty(view: Snapshot, profile: Profile, *, pods: Sequence[Pod]) -> Decisions:
+        if any(each.name == "bad" for each in pods):
+            raise ArithmeticError("not a number")
+        return decide(view, profile, pods=pods)
+
+    monkeypatch.setattr(module, "decide", faulty)
+    writer = Writer()
+
+    def scene(scheduler: Scheduler) -> None:
+        for name in ("n1", "n2", "n3"):
+            scheduler.cache.put_node(node(name))
+        for name in ("a", "bad", "c"):
+            scheduler.pod_seen(pod(name))
+
+    scheduler = run(writer, scene, lambda _: len(writer.binds) == 2)
+    assert {name for name, _ in writer.binds} == {"a", "c"}
+    assert "uid-bad" in scheduler.queue

@@ -185,13 +185,22 @@ class Scheduler:
         try:
             self._decide(entries)
         except Exception:
-            for entry in entries:
-                if entry.pod.uid in self.queue:
-                    self.queue.retry(entry, now=self._clock(), event="ScheduleAttemptError")
-                    self.metrics.attempts.labels("error", entry.pod.spec.scheduler_name).inc()
-            log.exception("a round of %d pods failed and is tried again", len(entries))
+            log.exception("a round of %d pods failed; they are decided one by one", len(entries))
+            self._one_by_one(entries)
         # Let the watch streams and the bindings have the loop before the next round.
         await asyncio.sleep(0)
+
+    def _one_by_one(self, entries: list[Entry]) -> None:
+        """One pod that cannot be decided must not keep those that happened to be popped with it."""
+        for entry in entries:
+            if entry.place is not Place.IN_FLIGHT:
+                continue  # it was decided before the round failed
+            try:
+                self._decide([entry])
+            except Exception:
+                log.exception("%s could not be decided and is tried again", entry.pod.key)
+                self.queue.retry(entry, now=self._clock(), event="ScheduleAttemptError")
+                self.metrics.attempts.labels("error", entry.pod.spec.scheduler_name).inc()
 
     def _mates(self, entries: list[Entry]) -> list[Entry]:
         """The rest of the all-or-nothing groups that these pods belong to, and the groups still gathering.

@@ -52,9 +52,12 @@ class ResponseTime:
         return 0.0 - self.cost(cycle, rows)
 
     def normalize(self, cycle: Cycle, raw: Scores) -> Scores:  # noqa: ARG002 - the protocol's shape
-        best = float(raw.max(initial=-np.inf))
+        values = np.nan_to_num(np.asarray(raw, dtype=np.float64), nan=-np.inf, posinf=0.0, neginf=-np.inf)
+        best = float(values.max(initial=-np.inf))
+        if best == -np.inf:
+            return np.zeros(len(values))  # beyond reach from everywhere: nothing to choose by
         scale = UNNOTICED_MS - best
-        behind: Floats = best - np.asarray(raw, dtype=np.float64)
+        behind: Floats = best - values
         return 100 * scale / (scale + behind)
 
     def describe(self, cycle: Cycle, row: int, raw: float) -> str:
