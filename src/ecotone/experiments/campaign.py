@@ -8,9 +8,10 @@ Intervals are over trials, each of which meets the same users under every policy
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from ecotone.experiments.bound import NAME as BOUND
 from ecotone.experiments.figures import interval95, mean
 from ecotone.experiments.runs import Job, Run
 from ecotone.experiments.sweep import Progress, sweep
@@ -38,8 +39,8 @@ class Grid:
     text: Callable[[float, int, int], str]  # (latency, users, trial) -> scenario file
     seconds: float = 2400.0
 
-    def requests(self, contenders: int) -> float:
-        return sum(self.users) * self.seconds * len(self.latencies) * self.trials * contenders
+    def requests(self, contenders: float, *, trials: int | None = None) -> float:
+        return sum(self.users) * self.seconds * len(self.latencies) * (trials or self.trials) * contenders
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,9 @@ class Findings:
     grid: Grid
     contenders: Sequence[Contender]
     runs: dict[tuple[str, float, int], list[Run]]
+    bounds: dict[tuple[float, int], Run] = field(
+        default_factory=dict
+    )  # the best static placements, for the first trial
 
     def p95(self, name: str, latency: float, users: int, *, failures: bool = False) -> list[float]:
         """Per trial, milliseconds."""
@@ -86,6 +90,7 @@ def run_campaign(
     contenders: Sequence[Contender],
     *,
     seed: int,
+    bounds: bool = False,
     workers: int | None = None,
     dask: str | None = None,
     folder: Path | None = None,
@@ -96,14 +101,21 @@ def run_campaign(
     # The largest runs first: the last ones to finish are then short.
     for users in sorted(grid.users, reverse=True):
         for latency in grid.latencies:
+            file = f"{latency:g}ms-{users}-users.yaml"
+            if bounds:
+                jobs.append(Job(grid.text(latency, users, 0), file, BASELINE, 0, seed, BOUND))
+                places.append((BOUND, latency, users))
             for trial in range(grid.trials):
                 text = grid.text(latency, users, trial)
                 for each in contenders:
-                    jobs.append(Job(text, f"{latency:g}ms-{users}-users.yaml", each.policy, trial, seed, each.variant))
+                    jobs.append(Job(text, file, each.policy, trial, seed, each.variant))
                     places.append((each.name, latency, users))
     runs: dict[tuple[str, float, int], list[Run]] = {}
-    for place, run in zip(
-        places, sweep(jobs, workers=workers, dask=dask, folder=folder, progress=progress), strict=True
-    ):
-        runs.setdefault(place, []).append(run)
-    return Findings(grid, contenders, runs)
+    found: dict[tuple[float, int], Run] = {}
+    done = sweep(jobs, workers=workers, dask=dask, folder=folder, progress=progress)
+    for (name, latency, users), run in zip(places, done, strict=True):
+        if name == BOUND:
+            found[latency, users] = run
+        else:
+            runs.setdefault((name, latency, users), []).append(run)
+    return Findings(grid, contenders, runs, found)

@@ -15,6 +15,7 @@ from ecotone.experiments import bound
 from ecotone.experiments.campaign import BASELINE, Contender, Findings, Grid, run_campaign
 from ecotone.experiments.comparison import summarise
 from ecotone.experiments.decomposition import behind, decomposition, parts_of
+from ecotone.experiments.distance import distance_figures, distance_notes, distances
 from ecotone.experiments.figures import mean, significant
 from ecotone.experiments.registry import Options, Result, Table
 from ecotone.experiments.report import write_report
@@ -51,14 +52,14 @@ class Settings:
 def run(options: Options) -> Result:
     """`ecotone experiment sophos`."""
     settings = Settings.of(options)
-    contenders = [*CONTENDERS, *([Contender(BASELINE, bound.NAME)] if settings.bound else [])]
-    findings = _campaign(options, settings, contenders)
+    findings = _campaign(options, settings, CONTENDERS)
     tables = [
         _gains(findings, settings),
         _per_users(findings),
         _stretches(findings),
         *decomposition(findings),
         _churn(findings),
+        *([distances(findings)] if settings.bound else []),
     ]
     return _result("sophos", findings, options, tables, _notes(findings, settings))
 
@@ -83,10 +84,11 @@ def _campaign(options: Options, settings: Settings, contenders: Sequence[Contend
         trials=options.runs or (2 if options.quick else 10),
         text=text,
     )
-    options.say_duration(grid.requests(len(contenders) + (5 if settings.bound else 0)))
+    searched = grid.requests(bound.EFFORT, trials=1) if settings.bound else 0.0
+    options.say_duration(grid.requests(len(contenders)) + searched)
     return run_campaign(
-        grid, contenders, seed=options.seed, workers=options.workers, dask=options.dask, folder=options.folder,
-        progress=options.progress,
+        grid, contenders, seed=options.seed, bounds=settings.bound, workers=options.workers, dask=options.dask,
+        folder=options.folder, progress=options.progress,
     )  # fmt: skip
 
 
@@ -192,15 +194,7 @@ def _notes(findings: Findings, settings: Settings) -> list[str]:
         if ours is not None and theirs is not None and ours < theirs:
             notes.append(f"{latency:g} ms: ecotone is {100 * (theirs - ours):.2f} points behind sophos.")
     if settings.bound:
-        for latency in findings.grid.latencies:
-            ratios = [
-                (mean(findings.p95("ecotone", latency, users)) or 0.0) / best - 1.0
-                for users in findings.grid.users
-                if (best := mean(findings.p95(bound.NAME, latency, users)))
-            ]
-            notes.append(
-                f"{latency:g} ms: ecotone's p95 is {100 * max(ratios):.1f} % above the best static placement's at worst."
-            )
+        notes += distance_notes(findings)
     return notes
 
 
@@ -226,6 +220,7 @@ def _figures(findings: Findings) -> dict[str, object]:
             }
             for each in findings.contenders
         }
+        | ({bound.NAME: distance_figures(findings, latency)} if findings.bounds else {})
         for latency in findings.grid.latencies
     }
 
