@@ -222,6 +222,29 @@ def test_a_batch_gives_what_pod_by_pod_gives(policy: str, seed: int) -> None:
 @pytest.mark.parametrize("policy", ALL)
 @settings(max_examples=25)
 @given(seed=st.integers(0, 10**6))
+def test_bare_pods_that_differ_in_name_only_are_a_batch_too_unless_somebody_speaks_of_one(
+    policy: str, seed: int
+) -> None:
+    dice = Random(seed)
+    state = crowd(seed)
+    bare = [
+        replace(pod, kind=replace(pod.kind, workload=WorkloadKey(pod.namespace, pod.name, "Pod"), app_group=None))
+        for pod in state.pending.values()
+    ]
+    for pod in bare:
+        state.drop_pod(pod.key)
+        state.put_pod(pod)
+    for workload in list(state.workloads.values()):
+        spoken = dice.choice(bare)
+        state.put_workload(replace(workload, traffic={**(workload.traffic or {}), spoken.name: 5000.0}))
+    snapshot = state.freeze()
+    together, apart = decide(snapshot, policy), decide(snapshot, policy, batch=False)
+    assert together.decisions == apart.decisions
+
+
+@pytest.mark.parametrize("policy", ALL)
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10**6))
 def test_no_decision_exceeds_what_a_node_has(policy: str, seed: int) -> None:
     state = crowd(seed)
     for each in decide(state.freeze(), policy).decisions:

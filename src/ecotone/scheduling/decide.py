@@ -13,7 +13,7 @@ from itertools import count
 import numpy as np
 
 from ecotone.model.decisions import Bind, Decision, Decisions, Preempt, Wait
-from ecotone.model.objects import Pod
+from ecotone.model.objects import Pod, PodKind
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
 from ecotone.scheduling import registry
@@ -117,7 +117,7 @@ class _Round:
                 queue.append(pod)
             else:
                 self.decisions.append(Wait(pod.key, refused[1], uid=pod.uid, plugins=(refused[0],)))
-        for run in _runs(self.framework.order(self.state, queue)):
+        for run in _runs(self.state, self.framework.order(self.state, queue)):
             self._place(run)
         self._give_up_on_groups()
         return Decisions(tuple(self.decisions), {**self.state.memory, **self.framework.remember()})
@@ -250,15 +250,38 @@ class _Round:
         return False
 
 
-def _runs(queue: Iterable[Pod]) -> Iterable[Sequence[Pod]]:
+def _runs(state: ClusterState, queue: Iterable[Pod]) -> Iterable[Sequence[Pod]]:
     run: list[Pod] = []
     for pod in queue:
-        if run and pod.kind != run[0].kind:
+        if run and not _alike(state, pod.kind, run[0].kind):
             yield run
             run = []
         run.append(pod)
     if run:
         yield run
+
+
+def _alike(state: ClusterState, one: PodKind, other: PodKind) -> bool:
+    """Of one kind; or bare pods that differ in nothing but names that nobody speaks of."""
+    if one == other:
+        return True
+    return (
+        one.app_group is None
+        and (one.spec, one.labels, one.namespace) == (other.spec, other.labels, other.namespace)
+        and replace(one, workload=other.workload) == other
+        and _unspoken(state, one)
+        and _unspoken(state, other)
+    )
+
+
+def _unspoken(state: ClusterState, kind: PodKind) -> bool:
+    name = (kind.workload.namespace, kind.workload.name)
+    return (
+        kind.workload.kind == "Pod"
+        and kind.workload not in state.workloads
+        and name not in state.graph.named
+        and name not in state.graph.mentioned_by
+    )
 
 
 def diagnose(evaluation: Evaluation) -> tuple[tuple[str, ...], str]:

@@ -52,8 +52,11 @@ class ResponseTime:
         return 0.0 - self.cost(cycle, rows)
 
     def normalize(self, cycle: Cycle, raw: Scores) -> Scores:  # noqa: ARG002 - the protocol's shape
-        values = np.nan_to_num(np.asarray(raw, dtype=np.float64), nan=-np.inf, posinf=0.0, neginf=-np.inf)
+        values = np.asarray(raw, dtype=np.float64)
         best = float(values.max(initial=-np.inf))
+        if not np.isfinite(best):
+            values = np.nan_to_num(values, nan=-np.inf, posinf=0.0, neginf=-np.inf)
+            best = float(values.max(initial=-np.inf))
         if best == -np.inf:
             return np.zeros(len(values))  # beyond reach from everywhere: nothing to choose by
         scale = UNNOTICED_MS - best
