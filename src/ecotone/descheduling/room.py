@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ecotone.descheduling.saving import Saving
 from ecotone.descheduling.together import Application, Place
 from ecotone.model.objects import Pod
 from ecotone.model.state import ClusterState
@@ -31,22 +32,12 @@ _PLACES = 8  # where a guest would go
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """`here` and `there` are milliseconds per user request, over the whole application, before and after both moves."""
+class Room(Saving):
+    """The guest goes to the target, and then the comer to where the guest was."""
 
     guest: Pod
     target: str
     comer: Pod
-    here: float
-    there: float
-
-    @property
-    def gain(self) -> float:
-        return self.here - self.there
-
-    @property
-    def relative_gain(self) -> float:
-        return self.gain / self.here if self.here > 0 else 0.0
 
 
 def rooms(framework: Framework, state: ClusterState, pods: Sequence[Pod]) -> Iterator[Room]:
@@ -64,7 +55,8 @@ def rooms(framework: Framework, state: ClusterState, pods: Sequence[Pod]) -> Ite
                 found.append((there, comer, row, guest, target))
     for there, comer, row, guest, target in sorted(found):
         if _fits(framework, state, (application.pods[guest], target), (application.pods[comer], row)):
-            yield Room(application.pods[guest], state.nodes.names[target], application.pods[comer], here, there)
+            leaves, comes = application.pods[guest], application.pods[comer]
+            yield Room(leaves, state.nodes.names[target], comes, here=here, there=there)
 
 
 def _wishes(application: Application) -> list[tuple[Name, int]]:

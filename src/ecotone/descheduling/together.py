@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ecotone.descheduling.saving import Saving
 from ecotone.model.arrays import Floats
 from ecotone.model.nodes import CPU
 from ecotone.model.objects import Pod
@@ -36,21 +37,11 @@ _IDLE = 1e-9  # the formula of waiting wants some utilisation
 
 
 @dataclass(frozen=True, slots=True)
-class GroupMove:
-    """`here` and `there` are milliseconds per user request, over the whole application."""
+class GroupMove(Saving):
+    """Pods that go to one node together."""
 
     pods: tuple[Pod, ...]
     target: str
-    here: float
-    there: float
-
-    @property
-    def gain(self) -> float:
-        return self.here - self.there
-
-    @property
-    def relative_gain(self) -> float:
-        return self.gain / self.here if self.here > 0 else 0.0
 
 
 class Application:
@@ -184,7 +175,7 @@ def group_moves(framework: Framework, state: ClusterState, pods: Sequence[Pod]) 
     for there, target, group in sorted(found, key=lambda each: (each[0], each[1], sorted(each[2]))):
         moved = tuple(application.pods[name] for name in sorted(group))
         if _fits(framework, state, moved, target):
-            yield GroupMove(moved, target, here, there)
+            yield GroupMove(moved, target, here=here, there=there)
 
 
 def _fits(framework: Framework, state: ClusterState, pods: Sequence[Pod], target: str) -> bool:
