@@ -64,7 +64,6 @@ def best_static(scenario: Scenario, *, seed: int) -> Outcome:
         joined.failed += recorder.failed
         for cause, number_failed in recorder.causes.items():
             joined.causes[cause] += number_failed
-        joined.samples.take_over(recorder.samples)
         joined.series += recorder.series
         outcome.placement.append((load.at, found.placement[-1][1]))
         for node, share in found.utilisation.items():

@@ -1,13 +1,14 @@
 """What is measured: response times, failures, where pods were.
 
-Response times are kept exactly up to about a million; beyond that they are folded into bins one ten-thousandth wide, so
-that a simulated day takes no more memory than an hour.
+Response times are kept exactly up to half a million for each stretch of load; beyond that they are folded into bins one
+ten-thousandth wide, so that a simulated day takes no more memory than an hour. What grows with the length of a run is what
+is written down of it: a point of the series and a sample of the placement every 15 s.
 """
 
 from __future__ import annotations
 
 from array import array
-from math import exp, log
+from math import exp, floor, log
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from ecotone.sim.parts import CAUSES, UNANSWERED, Spectrum
 
 FAILURE_SECONDS = 60.0
 SERIES_SECONDS = 15.0
-_EXACT = 1 << 20
+_EXACT = 1 << 19
 _BIN = 1e-4
+_PIECE = 1 << 15
 
 
 class Samples:
@@ -40,10 +42,14 @@ class Samples:
 
     def _fold(self) -> None:
         bins = self._bins
-        codes = np.floor(np.log(np.maximum(np.frombuffer(self._values), 1e-12)) / _BIN).astype(np.int64)
-        for code, number in zip(*np.unique(codes, return_counts=True), strict=True):
-            bins[int(code)] = bins.get(int(code), 0) + int(number)
+        for start in range(0, len(self._values), _PIECE):  # in pieces, or folding would take more memory than it frees
+            for code, number in _binned(self._values[start : start + _PIECE]):
+                bins[code] = bins.get(code, 0) + number
         self._values = array("d")
+
+    def __len__(self) -> int:
+        """How many are kept exactly."""
+        return len(self._values)
 
     def take_over(self, other: Samples) -> None:
         """Add another set's values to this one's."""
@@ -68,16 +74,23 @@ class Samples:
             values = np.concatenate((np.frombuffer(self._values), np.full(failures, FAILURE_SECONDS)))
             return float(np.quantile(values, share))
         counts = dict(self._bins)
-        rest = [*self._values, *([FAILURE_SECONDS] * failures)]
-        for value in rest:
-            code = int(np.floor(log(max(value, 1e-12)) / _BIN))
-            counts[code] = counts.get(code, 0) + 1
+        for code, number in _binned(self._values):
+            counts[code] = counts.get(code, 0) + number
+        if failures:
+            code = floor(log(FAILURE_SECONDS) / _BIN)
+            counts[code] = counts.get(code, 0) + failures
         place, seen = share * (total - 1), 0
         for code in sorted(counts):
             seen += counts[code]
             if seen > place:
                 return exp((code + 0.5) * _BIN)
         return None
+
+
+def _binned(values: array[float]) -> list[tuple[int, int]]:
+    codes = np.floor(np.log(np.maximum(np.frombuffer(values), 1e-12)) / _BIN).astype(np.int64)
+    found, numbers = np.unique(codes, return_counts=True)
+    return list(zip(found.tolist(), numbers.tolist(), strict=True))
 
 
 class Interval:
@@ -98,7 +111,6 @@ class Recorder:
     def __init__(self, *, warmup: float, intervals: int) -> None:
         self._warmup = warmup
         self.intervals = [Interval() for _ in range(intervals)]
-        self.samples = Samples()
         self.sent = 0
         self.failed = 0
         self.causes = dict.fromkeys(CAUSES, 0)  # of the failures
@@ -135,7 +147,6 @@ class Recorder:
         self.outstanding -= 1
         interval = self.intervals[tag]
         seconds = now - sent
-        self.samples.add(seconds)
         interval.samples.add(seconds)
         interval.spectrum.add(seconds, network, work, waiting, disruption)
         window = int(sent // SERIES_SECONDS)
@@ -153,6 +164,14 @@ class Recorder:
             values = np.frombuffer(self._windows.pop(window))
             self.series.append((window * SERIES_SECONDS, float(np.quantile(values, 0.95))))
         self._flushed = max(self._flushed, last)
+
+    @property
+    def samples(self) -> Samples:
+        """All stretches' response times: as exact as theirs."""
+        joined = Samples(exact=sum(len(interval.samples) for interval in self.intervals) + 1)
+        for interval in self.intervals:
+            joined.take_over(interval.samples)
+        return joined
 
     @property
     def spectrum(self) -> Spectrum:
