@@ -12,7 +12,7 @@ import pytest
 from control_plane.cluster import Cluster
 from control_plane.objects import node, pod
 from control_plane.processes import wait_until
-from control_plane.programs import scheduler
+from control_plane.programs import run_ecotone, scheduler
 from control_plane.waiting import clear, condition, notes, placement, wait_bound
 from ecotone.placement.checker import violations
 from ecotone.placement.instance import Instance
@@ -96,6 +96,25 @@ def test_the_second_scenario_is_deployed_and_what_cannot_be_waits_as_a_whole(clu
         program.stop()
 
 
+@pytest.mark.parametrize("policy", ["pogonip", "pogonip-opt"])
+def test_the_solvers_wait_for_applications_that_still_arrive(cluster: Cluster, policy: str) -> None:
+    instance = scenario_2()
+    cluster.create(*nodes(instance))
+    program = scheduler(cluster, policy=policy).wait_ready()
+    try:
+        taxis = [application(taxi.name) for taxi in instance.applications]
+        cluster.create(*(each for taxi in taxis[:4] for each in taxi))
+        # Creation times are whole seconds: the second half is certainly younger.
+        time.sleep(1.1)
+        cluster.create(*(each for taxi in taxis[4:] for each in taxi))
+        where = wait_bound(cluster, 40, child=program.child, timeout=60)
+        placed = as_placement(instance, where)
+        assert violations(instance, placed) == []
+        assert figures(instance, placed).cloud_cost_per_hour == 8.0
+    finally:
+        program.stop()
+
+
 def test_a_waiting_application_is_placed_as_a_whole_when_there_is_room(cluster: Cluster) -> None:
     instance = scenario_2()
     few = [each for each in nodes(instance) if each["metadata"]["name"] in ("cn", "w2")]
@@ -138,6 +157,40 @@ def test_deployments_that_arrive_while_the_scheduler_runs_are_placed_as_a_whole_
         program.stop()
         for each in cluster.list("/apis/apps/v1/namespaces/default/deployments"):
             cluster.call("DELETE", f"/apis/apps/v1/namespaces/default/deployments/{each['metadata']['name']}")
+
+
+def test_a_plan_applied_as_node_affinity_holds_under_any_scheduler(cluster: Cluster) -> None:
+    cluster.create(*nodes(scenario_2()), *deployments("taxi-0"))
+    wait_until(lambda: len(cluster.pods("default")) == 5, timeout=30, what="pods of the deployments")
+    path = "/apis/apps/v1/namespaces/default/deployments"
+    templates = [each["spec"]["template"] for each in cluster.list(path)]
+    arguments = ("apply", "--policy=pogonip-opt", "--affinity", "-o", "json")
+    try:
+        code, told, problems = run_ecotone(cluster, *arguments, "--dry-run")
+        assert code == 0, problems
+        steps = json.loads(told)["steps"]
+        planned = {one["workload"].removeprefix("default/"): one["nodes"] for one in steps}
+        assert len(planned) == 5 and all(len(where) == 1 for where in planned.values())
+        assert [each["spec"]["template"] for each in cluster.list(path)] == templates, "a dry run changes nothing"
+        code, told, problems = run_ecotone(cluster, *arguments)
+        assert code == 0, problems
+        assert json.loads(told)["steps"] == steps
+        program = scheduler(cluster, policy="kube-default").wait_ready()
+        try:
+
+            def arrived() -> bool:
+                where = placement(cluster)
+                return all([node for pod, node in where.items() if pod.startswith(f"{name}-")] == goal
+                           for name, goal in planned.items())  # fmt: skip
+
+            wait_until(arrived, timeout=60, what="the planned nodes", child=program.child)
+        finally:
+            program.stop()
+        code, told, _ = run_ecotone(cluster, *arguments)
+        assert (code, json.loads(told)["steps"]) == (0, []), "nothing waits any more"
+    finally:
+        for each in cluster.list(path):
+            cluster.call("DELETE", f"{path}/{each['metadata']['name']}")
 
 
 def deployments(name: str) -> list[dict[str, Any]]:

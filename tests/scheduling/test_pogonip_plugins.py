@@ -68,12 +68,15 @@ def test_places_held_for_an_incomplete_application_are_given_to_the_others() -> 
     assert bound == {each.key for each in taxi_pods("taxi")}
 
 
-def test_pods_not_created_yet_are_waited_for() -> None:
+@pytest.mark.parametrize("policy", [POLICY, "pogonip", "pogonip-greedy", "pogonip-opt"])
+def test_pods_not_created_yet_are_waited_for(policy: str) -> None:
     pods = taxi_pods("taxi")[:3]
     promised = [Workload(WorkloadKey("default", f"taxi-{k}"), replicas=1, app_group="taxi") for k in range(5)]
-    decisions = decide(cluster(nodes_of(scenario_1()), pods, workloads=promised).freeze(), POLICY).decisions
+    decisions = decide(cluster(nodes_of(scenario_1()), pods, workloads=promised).freeze(), policy).decisions
     assert [type(each) for each in decisions] == [Wait] * 3
-    assert "3 of 5 pods have a place" in decisions[0].why
+    assert isinstance(decisions[0], Wait) and decisions[0].seconds is not None, "to be asked again, not refused"
+    told = "3 of 5 pods have a place" if policy == POLICY else "more pods are expected"
+    assert told in decisions[0].why
 
 
 def test_a_queue_never_goes_to_the_cloud() -> None:
@@ -109,8 +112,9 @@ def test_an_application_that_lacks_pods_takes_no_place_from_a_complete_one() -> 
     assert len(waits) == 50 and all("5 of 6 pods have a place" in each.why for each in waits)
 
 
-def test_a_complete_application_waits_for_those_that_still_arrive_but_not_for_ever() -> None:
-    patient = resolve(POLICY).with_args("AtomicDeployment", settleSeconds=2.0)
+@pytest.mark.parametrize("policy", [POLICY, "pogonip", "pogonip-greedy", "pogonip-opt"])
+def test_a_complete_application_waits_for_those_that_still_arrive_but_not_for_ever(policy: str) -> None:
+    patient = resolve(policy).with_args("AtomicDeployment", settleSeconds=2.0)
 
     def placed(now: float) -> set[str]:
         pods = [*taxi_pods("early"), *taxi_pods("late", created=8.5)]

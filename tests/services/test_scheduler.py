@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,13 +14,18 @@ from ecotone.kube.errors import UnreachableError
 from ecotone.model.decisions import Decisions
 from ecotone.model.objects import Node, Pod, PodKind, PodSpec, WorkloadKey
 from ecotone.model.snapshot import Snapshot
+from ecotone.placement.checker import violations
+from ecotone.placement.solution import Placement, figures
+from ecotone.placement.taxi import scenario_2
 from ecotone.scheduling.decide import decide
 from ecotone.scheduling.policies import resolve
 from ecotone.scheduling.profile import Profile
 from ecotone.services import scheduler as module
+from ecotone.services.profiles import SETTLE_SECONDS, choose_profiles
 from ecotone.services.queue import Place
 from ecotone.services.scheduler import Scheduler
 from ecotone.services.settings import SchedulerSettings
+from placement.kubernetes import nodes_of, taxi_pods
 
 
 class Writer:
@@ -75,12 +81,20 @@ def node(name: str, cpu: int = 1000) -> Node:
     return Node(name, {"cpu": cpu, "memory": 1 << 30, "pods": 10})
 
 
-def run(writer: Writer, scene: Callable[[Scheduler], None], until: Callable[[Scheduler], bool]) -> Scheduler:
+def run(
+    writer: Writer,
+    scene: Callable[[Scheduler], None],
+    until: Callable[[Scheduler], bool],
+    *,
+    profile: Profile | None = None,
+    wall: Callable[[], float] = time.time,
+) -> Scheduler:
     async def main() -> Scheduler:
-        settings = SchedulerSettings({"ecotone": resolve("kube-default")}, first_backoff=0.01, longest_backoff=0.02)
+        profiles = {"ecotone": resolve("kube-default")} if profile is None else {profile.scheduler_name: profile}
+        settings = SchedulerSettings(profiles, first_backoff=0.01, longest_backoff=0.02)
         recorder: Any = Recorder()
         fake: Any = writer
-        scheduler = Scheduler(settings, writer=fake, recorder=recorder, explain=lambda *_: {})
+        scheduler = Scheduler(settings, writer=fake, recorder=recorder, explain=lambda *_: {}, wall=wall)
         scene(scheduler)
         scheduler.start_term()
         task = asyncio.create_task(scheduler.run())
@@ -193,3 +207,42 @@ def test_a_pod_that_cannot_be_decided_does_not_keep_the_others(monkeypatch: pyte
     scheduler = run(writer, scene, lambda _: len(writer.binds) == 2)
     assert {name for name, _ in writer.binds} == {"a", "c"}
     assert "uid-bad" in scheduler.queue
+
+
+@pytest.mark.parametrize("policy", ["pogonip", "pogonip-greedy", "pogonip-opt", "pogonip-plugins"])
+def test_applications_that_arrive_one_after_the_other_are_decided_together(policy: str) -> None:
+    """Each of the eight comes complete, a moment after the one before; placed alone, the first would fill the edge."""
+    instance = scenario_2()
+    taxis = [taxi_pods(f"taxi-{k}", created=100.0 + k / 10) for k in range(8)]
+    writer = Writer()
+    now = [100.0]
+    early: list[int] = []
+
+    def first_comes(scheduler: Scheduler) -> None:
+        for each in nodes_of(instance):
+            scheduler.cache.put_node(each)
+        for each in taxis[0]:
+            scheduler.pod_seen(each)
+
+    def others_follow(scheduler: Scheduler) -> bool:
+        waited = min((entry.attempts for entry in scheduler.queue), default=0)
+        if waited > 2 and taxis[1:]:
+            now[0] += 0.1
+            early.append(len(writer.binds))
+            for each in taxis.pop(1):
+                scheduler.pod_seen(each)
+        elif not taxis[1:]:
+            now[0] = 100.7 + SETTLE_SECONDS + 0.1
+        return len(writer.binds) == 40
+
+    name = taxis[0][0].spec.scheduler_name
+    profile = choose_profiles(names=[name], policy=policy, config=None)[name]
+    run(writer, first_comes, others_follow, profile=profile, wall=lambda: now[0])
+    assert early == [0] * 7, "nothing is bound while applications still arrive"
+    where = dict(writer.binds)
+    hosts = tuple(
+        tuple(instance.index[where[f"taxi-{k}-{component.name}-0"]] for component in each.components)
+        for k, each in enumerate(instance.applications)
+    )
+    placed = Placement(hosts=hosts)
+    assert violations(instance, placed) == [] and figures(instance, placed).apps_placed == 8

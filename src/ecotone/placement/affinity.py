@@ -3,7 +3,8 @@
 Binding places a pod once; when its controller replaces it, the choice is forgotten. A required node affinity keeps it for
 every later pod of the workload, whichever scheduler places them. One term per node (the API takes a single name per
 term), terms are alternatives, so replicas on several nodes keep all of them. A workload with required node affinity of
-its own is left alone: the two would have to be multiplied, and whoever wrote the first should decide.
+its own is left alone: the two would have to be multiplied, and whoever wrote the first should decide. So is one whose
+controller does not replace pods when its template changes: only Deployments and StatefulSets do.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from typing import Any
 from ecotone.model.decisions import Bind, Decision
 from ecotone.model.objects import WorkloadKey
 from ecotone.model.snapshot import Snapshot
+
+TEMPLATES_ROLL_OUT = ("Deployment", "StatefulSet")
+OWN_AFFINITY = "it has required node affinity of its own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +47,12 @@ def affinity_patches(
         if pod is None or not isinstance(decision, Bind):
             continue
         key = pod.kind.workload
-        if key not in snapshot.workloads:
+        if key not in snapshot.workloads or key.kind == "Pod":
             alone[key] = "no workload with a pod template owns its pods"
+        elif key.kind not in TEMPLATES_ROLL_OUT:
+            alone[key] = f"a {key.kind} does not replace its pods when its template changes"
         elif pod.spec.node_affinity.required is not None:
-            alone[key] = "it has required node affinity of its own"
+            alone[key] = OWN_AFFINITY
         else:
             chosen.setdefault(key, set()).add(decision.node)
     for pod in snapshot.usage.pods():

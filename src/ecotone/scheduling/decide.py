@@ -19,7 +19,7 @@ from ecotone.model.state import ClusterState
 from ecotone.scheduling import registry
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
-from ecotone.scheduling.plugin import Cycle, Describe, Gang, Hold, Refusal, implements
+from ecotone.scheduling.plugin import Cycle, Describe, Gang, Gathering, Hold, Refusal, implements
 from ecotone.scheduling.policies import Policy, resolve
 from ecotone.scheduling.profile import Profile
 from ecotone.scheduling.reservations import Reservations
@@ -29,14 +29,44 @@ def decide(snapshot: Snapshot, policy: Policy, *, pods: Sequence[Pod] | None = N
     """All decisions for the pending pods (or the given ones) of a snapshot, and the policy's memory for next time."""
     profile = resolve(policy)
     waiting = tuple(snapshot.pending.values()) if pods is None else tuple(pods)
-    if profile.solver is not None:
-        solve = registry.find_solver(profile.solver.name)
-        solved: Decisions = solve(snapshot, waiting, **dict(profile.solver.args))
-        return solved
     framework = framework_of(profile)
+    if profile.solver is not None:
+        held, ready = _gathering(framework, snapshot, waiting)
+        if held and not ready:
+            return Decisions(tuple(held))
+        solve = registry.find_solver(profile.solver.name)
+        solved: Decisions = solve(snapshot, ready, **dict(profile.solver.args))
+        return Decisions((*solved.decisions, *held), solved.memory)
     if any(implements(plugin, Gang) for plugin in framework.permits):
         return _without_doomed_groups(framework, snapshot, waiting, batch=batch)
     return _Round(framework, ClusterState.of(snapshot), batch=batch).run(waiting)
+
+
+def _gathering(
+    framework: Framework, snapshot: Snapshot, waiting: tuple[Pod, ...]
+) -> tuple[list[Wait], tuple[Pod, ...]]:
+    """Of pods that a solver is asked about: those whose groups still gather, and those it may decide now."""
+    plugins = [plugin for plugin in framework.permits if implements(plugin, Gathering)]
+    if not plugins or not waiting:
+        return [], waiting
+    state = ClusterState.of(snapshot)
+    holds: dict[str, Hold | None] = {}
+    held: list[Wait] = []
+    ready: list[Pod] = []
+    for pod in waiting:
+        hold: Hold | None = None
+        for plugin in plugins:
+            group = plugin.group_of(pod)
+            if group is not None:
+                if group not in holds:
+                    holds[group] = plugin.incomplete(state, pod)
+                hold = hold or holds[group]
+        if hold is None:
+            ready.append(pod)
+        else:
+            why = f"waits for its group {hold.group}: more pods are expected; {hold.why}"
+            held.append(Wait(pod.key, why, uid=pod.uid, group=hold.group, seconds=hold.seconds))
+    return held, tuple(ready)
 
 
 def _without_doomed_groups(

@@ -191,6 +191,15 @@ class Gang(Protocol):
 
 
 @runtime_checkable
+class Gathering(Gang, Protocol):
+    """A Gang that may still be waiting for members: what a solver, which places groups as wholes, asks beforehand."""
+
+    def incomplete(self, state: ClusterState, pod: Pod) -> Hold | None:
+        """The hold on the pod's group while more of it, or of its rivals, is expected; None when it may be decided."""
+        ...
+
+
+@runtime_checkable
 class Hint(Protocol):
     def hint(self, event: Event, pod: Pod, reasons: Sequence[str]) -> bool:
         """Could this event help that pod, which this plugin turned away for these reasons?"""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ecotone.kube.binding import Outcome, bind
 from ecotone.kube.client import ApiClient
@@ -31,6 +32,13 @@ class Step:
     target: str
     done: bool
     detail: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"pod/{self.pod}"
+
+    def told(self) -> dict[str, Any]:
+        return {"action": self.action, "pod": self.pod, "node": self.target, "done": self.done, "detail": self.detail}
 
 
 async def carry_out(

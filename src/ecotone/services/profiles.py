@@ -31,7 +31,7 @@ def choose_profiles(
 def _gathering(profile: Profile) -> Profile:
     """On a live cluster an application's pods appear one after the other: all-or-nothing waits a moment for the rest."""
     given = profile.args.get(GANG, {})
-    if profile.solver is not None or GANG not in profile.named() or "settleSeconds" in given:
+    if GANG not in profile.named() or "settleSeconds" in given:
         return profile
     return profile.with_args(GANG, settleSeconds=SETTLE_SECONDS)
 

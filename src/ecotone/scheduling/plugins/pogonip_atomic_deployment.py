@@ -31,14 +31,23 @@ class AtomicDeployment:
 
     def permit(self, cycle: Cycle, row: int) -> Hold | None:  # noqa: ARG002 - the protocol's shape
         member = membership(cycle)
-        if member is None:
+        return None if member is None else self._hold(cycle.state, member.application)
+
+    def incomplete(self, state: ClusterState, pod: Pod) -> Hold | None:
+        """For solvers, which place what they are given as a whole: the hold, as long as pods are to be waited for."""
+        key = application_of(pod.kind)
+        if key is None or self.group_of(pod) is None:
             return None
-        waiting = pending_pods(cycle.state, member.application)
-        missing = max(0, promised(cycle.state, member.application) - known(cycle.state, member.application))
-        if self.settle > 0 and self._unsettled(cycle.state, waiting):
+        hold = self._hold(state, key)
+        return hold if hold.needed > len(pending_pods(state, key)) else None
+
+    def _hold(self, state: ClusterState, application: ApplicationKey) -> Hold:
+        waiting = pending_pods(state, application)
+        missing = max(0, promised(state, application) - known(state, application))
+        if self.settle > 0 and self._unsettled(state, waiting):
             missing = max(missing, 1)
-        why = f"application {member.application} is deployed as a whole"
-        return Hold(group=str(member.application), needed=len(waiting) + missing, seconds=self.timeout, why=why)
+        why = f"application {application} is deployed as a whole"
+        return Hold(group=str(application), needed=len(waiting) + missing, seconds=self.timeout, why=why)
 
     def _unsettled(self, state: ClusterState, waiting: list[Pod]) -> bool:
         if state.now - max(pod.created for pod in waiting) >= PATIENCE * self.settle:
