@@ -38,7 +38,7 @@ class Observer:
         self._monitoring = monitoring
         self._seed = seed
         self._group = application.name
-        self._kinds = [pod_kind(service.spec, application.name) for service in services]
+        self._kinds = [pod_kind(service.spec, service.spec.group or application.name) for service in services]
         self._affinity = static_affinity(application)
         self._synchronous = synchronous_channels(application)
         self._selectors = tuple(
@@ -99,7 +99,7 @@ class Observer:
             key=WorkloadKey(NAMESPACE, service.name),
             replicas=service.desired,
             selector=LabelSelector.of_labels({"app": service.name}),
-            app_group=self._group,
+            app_group=service.spec.group or self._group,
             index=service.spec.index,
             cpu_usage=None if figures.cpu_usage is None else Measured(figures.cpu_usage, at),
             memory_usage=None if figures.memory_usage is None else Measured(figures.memory_usage, at),

@@ -14,6 +14,7 @@ from ecotone.sim.randomness import Exponentials
 from ecotone.sim.scenario.schema import Application, Call
 
 MOST_STEPS = 20_000
+FRAME = 40.0  # bytes of IP and TCP headers: what counters see of a message that says nothing
 DEEPEST = 64
 
 
@@ -48,7 +49,8 @@ class Step:
         self.probability = call.probability if call else 1.0
         self.request = call.request if call else 0.0
         self.response = call.response if call else 0.0
-        self.size = self.request + self.response
+        answer = self.response if self.detached else max(FRAME, self.response)
+        self.size = max(FRAME, self.request) + answer  # for the counters; empty messages still take no time to send
         self.stages: tuple[tuple[tuple[Step, ...], ...], ...] = ()
         self.leaf = True
 

@@ -14,7 +14,7 @@ from random import Random
 from ecotone.sim.flow import Flow, Request
 from ecotone.sim.kernel import REQUESTS, Kernel
 from ecotone.sim.parts import ENTRY_DOWN
-from ecotone.sim.plan import Plan
+from ecotone.sim.plan import FRAME, Plan
 from ecotone.sim.randomness import Exponentials, stream
 from ecotone.sim.scenario.schema import Load
 
@@ -24,7 +24,19 @@ Record = Callable[[Request, bool], None]
 class Entrance:
     """Where one stretch of load enters: makes requests, and counts what users say to the first service."""
 
-    __slots__ = ("_down", "_flow", "_kernel", "_load", "_plan", "_record", "_sent", "_tag", "requests", "traffic")
+    __slots__ = (
+        "_down",
+        "_flow",
+        "_kernel",
+        "_load",
+        "_plan",
+        "_record",
+        "_sent",
+        "_size",
+        "_tag",
+        "requests",
+        "traffic",
+    )
 
     def __init__(
         self, kernel: Kernel, flow: Flow, plan: Plan, load: Load, *, tag: int, nodes: int,
@@ -35,6 +47,7 @@ class Entrance:
         self._plan = plan
         self._load = load
         self._tag = tag
+        self._size = max(FRAME, load.request) + max(FRAME, load.response)
         self._record = record
         self._sent = sent
         self._down = down
@@ -51,7 +64,7 @@ class Entrance:
             request.cause = ENTRY_DOWN
             then(request, False)
             return
-        self.traffic[entry] += load.request + load.response
+        self.traffic[entry] += self._size
         self.requests[entry] += 1
         self._flow.start(request, handshake=load.new_connection, size=load.request)
 

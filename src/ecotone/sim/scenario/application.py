@@ -10,7 +10,7 @@ from ecotone.sim.scenario.schema import Application, Autoscale, Budget, Call, En
 PROTOCOLS = ("HTTP", "gRPC", "TCP", "AMQP", "MQTT", "HTTPServerPush")
 _SERVICE = (
     "name", "replicas", "requests", "limits", "index", "external", "proxy", "pinned", "prefer", "startup", "max-latency",
-    "role", "grace", "disruption", "endpoints",
+    "role", "app-group", "grace", "disruption", "endpoints",
 )  # fmt: skip
 _CALL = ("call", "protocol", "connection", "probability", "count", "request", "response", "async")
 
@@ -89,6 +89,7 @@ def _service(node: Node, nodes: list[str]) -> Service:
         startup=fields.read("startup", units.duration, 0.0),
         max_latency=fields.read("max-latency", units.duration, None),
         role=fields.text("role", "") or None,
+        group=fields.text("app-group", "") or None,
         grace=fields.read("grace", units.duration, 30.0),
         budget=fields.read("disruption", _budget, None),
         endpoints=endpoints,

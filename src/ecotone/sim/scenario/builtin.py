@@ -6,9 +6,12 @@ from importlib import resources
 from pathlib import Path
 
 from ecotone.model.errors import InputError, did_you_mean
+from ecotone.sim.scenario.kubedsm import kubedsm_scenarios
 from ecotone.sim.scenario.reader import read_scenario
 from ecotone.sim.scenario.schema import Scenario
 from ecotone.sim.scenario.sock_shop import sock_shop_scenarios
+from ecotone.sim.scenario.taxis import NAME as POGONIP_2
+from ecotone.sim.scenario.taxis import pogonip_2
 
 _LARGEST = 8 * 1024 * 1024
 
@@ -21,7 +24,7 @@ def builtin_scenarios() -> dict[str, str]:
         for entry in sorted(folder.iterdir(), key=lambda each: each.name)
         if entry.name.endswith(".yaml") and not entry.name.endswith(".template.yaml")
     }
-    return {**sock_shop_scenarios(), **files}
+    return {**sock_shop_scenarios(), **files, POGONIP_2: pogonip_2(), **kubedsm_scenarios()}
 
 
 def load_scenario(name: str) -> Scenario:

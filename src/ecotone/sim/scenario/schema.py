@@ -80,6 +80,7 @@ class Service:
     startup: float = 0.0
     max_latency: float | None = None
     role: str | None = None
+    group: str | None = None  # the application it belongs to, where a scenario has several
     grace: float = 30.0
     budget: Budget | None = None
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
