@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from ecotone.experiments.pogonip_arrivals import creation_order, pogonip_with_window
+from ecotone.experiments.pogonip_arrivals import creation_moments, creation_order, pogonip_with_window
+from ecotone.experiments.pogonip_gathered import gathered
 from ecotone.experiments.pogonip_kubernetes import kube_scheduler
 from ecotone.experiments.pogonip_one import optimal_range
 from ecotone.experiments.registry import EXPERIMENTS, Options, Result, find
 from ecotone.model.errors import InputError
+from ecotone.placement.checker import violations
+from ecotone.placement.pogonip import Order, pogonip
 from ecotone.placement.solution import figures
 from ecotone.placement.taxi import scenario_1, scenario_2
 
@@ -49,6 +52,24 @@ def test_kube_scheduler_avoids_the_control_node() -> None:
 
 def test_optimal_placements_range_from_fifteen_to_twenty_seven_and_a_half_milliseconds() -> None:
     assert optimal_range(scenario_1()) == (15.0, 27.5)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_applications_that_arrive_together_are_all_deployed_by_the_heuristic(seed: int) -> None:
+    instance = scenario_2()
+    seconds = {pod: 0.5 * moment for pod, moment in creation_moments(instance, seed).items()}
+    placement = gathered(instance, seconds=seconds, settle=2.0, seed=seed)
+    assert violations(instance, placement) == []
+    assert figures(instance, placement).apps_placed == 8
+
+
+@pytest.mark.parametrize("order", ["queues-first", "application"])
+def test_applications_that_arrive_one_by_one_fill_the_edge_after_five(order: Order) -> None:
+    """Each is kept on the edge while there is room and never moved: that is Algorithm 1 to the letter."""
+    instance = scenario_2()
+    seconds = {(a, i): 60.0 * a for a in range(8) for i in range(5)}
+    assert figures(instance, gathered(instance, seconds=seconds, settle=2.0)).apps_placed == 5
+    assert figures(instance, pogonip(instance, order=order)).apps_placed == (5 if order == "application" else 8)
 
 
 def test_the_second_experiment_deploys_as_published_or_more(two: Result) -> None:

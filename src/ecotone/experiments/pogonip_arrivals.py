@@ -20,12 +20,16 @@ JITTER = 4.0
 WINDOW = 16
 
 
+def creation_moments(instance: Instance, seed: int) -> dict[Pod, float]:
+    """When parallel controllers might have created the pods, in intervals between applications."""
+    draw = np.random.default_rng([seed, 2021])
+    return {(a, i): a + draw.uniform(0.0, JITTER) for a, i in manifest_order(instance)}
+
+
 def creation_order(instance: Instance, seed: int) -> list[Pod]:
     """All pods as parallel controllers might have created them."""
-    order = manifest_order(instance)
-    draw = np.random.default_rng([seed, 2021])
-    moments = [a + draw.uniform(0.0, JITTER) for a, _ in order]
-    return [order[k] for k in np.argsort(moments, kind="stable")]
+    moments = creation_moments(instance, seed)
+    return sorted(moments, key=moments.__getitem__)
 
 
 def pogonip_with_window(

@@ -50,15 +50,19 @@ class AtomicDeployment:
         return Hold(group=str(application), needed=len(waiting) + missing, seconds=self.timeout, why=why)
 
     def _unsettled(self, state: ClusterState, waiting: list[Pod]) -> bool:
-        if state.now - max(pod.created for pod in waiting) >= PATIENCE * self.settle:
-            return False
+        own = max(pod.created for pod in waiting)
         newest = max(pod.created for pod in state.pending.values() if self.group_of(pod) is not None)
-        return state.now - newest < self.settle
+        return settling(now=state.now, own=own, newest=newest, settle=self.settle)
 
     def group_of(self, pod: Pod) -> str | None:
         """The group whose places go back when this pod finds none."""
         key = application_of(pod.kind)
         return None if key is None or pod.kind.max_latency_ms is None else str(key)
+
+
+def settling(*, now: float, own: float, newest: float, settle: float) -> bool:
+    """Whether an application waits a moment more: for its own pods (the newest from `own`), or anybody's (`newest`)."""
+    return now - own < PATIENCE * settle and now - newest < settle
 
 
 def promised(state: ClusterState, key: ApplicationKey) -> int:
