@@ -22,4 +22,9 @@ def spare_the_cache_from_collection() -> None:
     """The cache is large, long-lived and without cycles: walking it again and again finds nothing and costs latency."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 50, 1_000)
+    gc.set_threshold(200_000, 50, 1_000)
+
+
+def collect_while_idle() -> None:
+    """What is young is looked through when nobody waits, so that it seldom has to be while somebody does."""
+    gc.collect(0)

@@ -35,6 +35,7 @@ from ecotone.services.overcommit import OvercommitWatch
 from ecotone.services.pod_writer import PodWriter
 from ecotone.services.queue import Entry, Place, SchedulingQueue
 from ecotone.services.records import DecisionRecords
+from ecotone.services.running import collect_while_idle
 from ecotone.services.settings import SchedulerSettings, frameworks_of
 
 log = logging.getLogger(__name__)
@@ -233,6 +234,7 @@ class Scheduler:
             await asyncio.wait_for(self._work.wait(), timeout)
         except TimeoutError:
             self.look_around()
+            collect_while_idle()
 
     def look_around(self) -> None:
         """Once in a while: over-commitment, and figures for the metrics."""
