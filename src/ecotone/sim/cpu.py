@@ -61,7 +61,9 @@ class Share:
 class Station:
     """`cores` shared among the active requests of all shares."""
 
-    __slots__ = ("_busy", "_counter", "_due", "_kernel", "_last", "_limited", "_version", "cores", "shares", "total")
+    __slots__ = (
+        "_busy", "_counter", "_due", "_kernel", "_last", "_limited", "_version", "_waker", "cores", "shares", "total",
+    )  # fmt: skip
 
     def __init__(self, kernel: Kernel, cores: float) -> None:
         self._kernel = kernel
@@ -71,6 +73,7 @@ class Station:
         self._last = 0.0
         self._due = inf
         self._version = 0
+        self._waker = self._wake  # bound once, not at every wake-up
         self._counter = 0
         self._busy = False
         self._limited = False
@@ -93,7 +96,10 @@ class Station:
                 self._limited = True
                 self._refill(share, now)
         if not self._busy:
-            self._settle(now)
+            if len(self.shares) == 1 and not self._limited:
+                self._settle_alone(share, now)
+            else:
+                self._settle(now)
 
     def drop(self, share: Share) -> list[Any]:
         """Take a dead pod's requests away; returns their arguments."""
@@ -155,10 +161,8 @@ class Station:
         if self._limited:
             due = self._settle_limited(now)
         elif len(shares) == 1:
-            # The commonest case by far, and the rule below boils down to this.
-            share = shares[0]
-            share.rate = rate = 1.0 if share.active <= self.cores else self.cores / share.active
-            due = (share.requests[0][0] - share.clock) / rate
+            self._settle_alone(shares[0], now)
+            return
         else:
             if self.total <= self.cores:
                 for share in shares:
@@ -174,7 +178,18 @@ class Station:
         if due < self._due:
             self._due = due
             self._version = version = self._version + 1
-            self._kernel.at(due, self._wake, version)
+            self._kernel.at(due, self._waker, version)
+
+    def _settle_alone(self, share: Share, now: float) -> None:
+        """The same for a single active share without a limit, the commonest case by far: the rule boils down to this."""
+        active, cores = share.active, self.cores
+        share.rate = rate = 1.0 if active <= cores else cores / active
+        due = (share.requests[0][0] - share.clock) / rate
+        due = now + due if due > 0.0 else now
+        if due < self._due:
+            self._due = due
+            self._version = version = self._version + 1
+            self._kernel.at(due, self._waker, version)
 
     def _settle_limited(self, now: float) -> float:
         self._set_limited_rates()
@@ -214,9 +229,12 @@ class Station:
             return
         now = self._kernel.now
         self._due = inf
+        shares = self.shares
+        if len(shares) == 1 and not self._limited:
+            self._wake_alone(shares[0], now)
+            return
         if now != self._last:
             self._advance(now)
-        shares = self.shares
         finished: list[tuple[float, int, Callable[[Any], None], Any]] = []
         emptied = False
         for share in shares:
@@ -235,6 +253,31 @@ class Station:
             else:
                 self.shares = [share for share in shares if share.active]
                 self._limited = self._limited and any(share.quota < inf for share in self.shares)
+        self._busy = True
+        for _, _, callback, argument in finished:
+            callback(argument)
+        self._busy = False
+        self._settle(now)
+
+    def _wake_alone(self, share: Share, now: float) -> None:
+        """The same for a single active share without a limit."""
+        progress = share.rate * (now - self._last)
+        self._last = now
+        share.clock = clock = share.clock + progress
+        share.used += progress * share.active
+        requests = share.requests
+        reached = clock + _DONE
+        if requests[0][0] > reached:  # somebody came after the wake-up was set
+            self._settle_alone(share, now)
+            return
+        finished = [heappop(requests)]
+        while requests and requests[0][0] <= reached:
+            finished.append(heappop(requests))
+        share.active = len(requests)
+        self.total -= len(finished)
+        if not requests:
+            share.clock = 0.0
+            self.shares.clear()
         self._busy = True
         for _, _, callback, argument in finished:
             callback(argument)
