@@ -17,6 +17,7 @@ from ecotone.experiments.runs import Job, Run
 from ecotone.experiments.sweep import Progress, sweep
 
 BASELINE = "kube-default"
+FEWEST = 3  # trials for an interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,9 @@ class Findings:
         return mean(gains)
 
     def gain_interval(self, name: str, latency: float) -> tuple[float, float] | None:
-        """Over trials: each trial's own mean gain over the numbers of users."""
+        """Over trials: each trial's own mean gain over the numbers of users. Two trials say nothing about a third."""
+        if self.grid.trials < FEWEST:
+            return None
         per_trial = []
         for trial in range(self.grid.trials):
             gains = []

@@ -41,8 +41,11 @@ class Options:
     def say_duration(self, requests: float, *, per_second: float = 25_000.0) -> None:
         """Tell beforehand how long a campaign of so many simulated requests takes on this machine."""
         if self.say is not None and self.dask is None:
-            minutes = requests / per_second / (self.workers or os.cpu_count() or 1) / 60
-            self.say(f"{requests / 1e6:.1f} million requests to simulate, about {max(1, round(minutes))} minutes")
+            minutes = max(1, round(requests / per_second / (self.workers or os.cpu_count() or 1) / 60))
+            long = "a minute" if minutes == 1 else f"{minutes} minutes"
+            self.say(
+                f"{requests / 1e6:.1f} million requests to simulate, about {long} if the machine has nothing else to do"
+            )
 
 
 @dataclass(frozen=True, slots=True)

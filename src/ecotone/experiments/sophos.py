@@ -170,8 +170,8 @@ def _churn(findings: Findings) -> Table:
         for each in findings.contenders:
             runs = [run for users in findings.grid.users for run in findings.runs[each.name, latency, users]]
             undone = mean([float(moves_undone(run)) for run in runs])
-            moves = significant(mean([float(run["evictions"]) for run in runs]), 4)
-            rows.append([significant(latency), each.name, moves, significant(undone, 4)])
+            moves = mean([float(run["evictions"]) for run in runs])
+            rows.append([significant(latency), each.name, f"{moves:g}", f"{undone:g}"])
     return Table("Moves per 40 minutes", ["latency ms", "policy", "moves", "undone within ten periods"], rows)
 
 
@@ -189,6 +189,8 @@ def moves_undone(run: dict[str, object], *, within: float = 300.0) -> int:
 
 def _notes(findings: Findings, settings: Settings) -> list[str]:
     notes = [] if settings.full_chains else behind(findings, PUBLISHED, ("sophos", "ecotone"))
+    if settings.stock_limits:
+        notes.append("Throttling at the manifests' CPU limits counts as CPU queueing.")
     for latency in findings.grid.latencies:
         ours, theirs = findings.gain("ecotone", latency), findings.gain("sophos", latency)
         if ours is not None and theirs is not None and ours < theirs:

@@ -22,10 +22,10 @@ _HEIGHT = 260
 def over_users(sweep: Sequence[Mapping[str, Any]], policies: Sequence[Policy]) -> Markup | None:
     """`sweep` has an entry per number of users: {"users": n, "summary": [...]}."""
     drawn = [line for policy in policies if (line := _line(sweep, policy)) is not None]
-    if not drawn:
-        return None
     users = sorted({point.x for line in drawn for point in line.points})
-    x = Scale(users[0], users[-1] if users[-1] > users[0] else users[0] + 1.0)
+    if len(users) < 2:
+        return None  # a single point shows nothing that the comparison does not
+    x = Scale(users[0], users[-1])
     points = [point for line in drawn for point in line.points]
     ends = [point.high for point in points if point.high is not None]
     y = reaching([point.y for point in points if point.y is not None], ends=ends)
