@@ -7,6 +7,7 @@ shown, but not treated as a second target: one of the two was probably copied fr
 from __future__ import annotations
 
 from ecotone.experiments.campaign import BASELINE, Contender, Grid, run_campaign
+from ecotone.experiments.decomposition import decomposition
 from ecotone.experiments.figures import mean, significant
 from ecotone.experiments.registry import Options, Result, Table
 from ecotone.experiments.sophos import QUICK_USERS, USERS, percent, percents
@@ -63,6 +64,7 @@ def run(options: Options) -> Result:
     tables = [
         Table("Gain in p95 over kube-default, mean over numbers of users", header, rows),
         Table("p95 in ms, mean over trials", ["latency ms", "users", *(each.name for each in CONTENDERS)], detail),
+        *decomposition(findings),
     ]
     notes = [
         "The published 39, 56 and 66 % equal the thesis' first three gains although application and cluster differ: "
