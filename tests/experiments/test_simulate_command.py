@@ -129,7 +129,7 @@ def test_the_sophos_experiment_stands_beside_the_published_gains(capsys: pytest.
         "--users",
         "1",
         "--trials",
-        "2",
+        "3",
         "--no-bound",
         "-o",
         "json",
@@ -144,3 +144,7 @@ def test_the_sophos_experiment_stands_beside_the_published_gains(capsys: pytest.
     assert sophos["minus published"] == f"{float(sophos['gain'].split()[0]) - 66.0:+.1f}"
     assert ecotone["minus published"] is None
     assert " .. " in sophos["95 % interval"]
+    split = found["figures"]["200ms"]["sophos"]["breakdown_ms"]
+    assert set(split) == {"network", "work", "waiting", "disruption"}
+    told = dict(zip(found["tables"][3]["header"], found["tables"][3]["rows"][1], strict=True))
+    assert sum(split.values()) == pytest.approx(told["mean ms"], rel=1e-3)
