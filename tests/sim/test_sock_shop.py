@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import sqrt
 
 import pytest
 
+from ecotone.sim.engine import Engine
 from ecotone.sim.plan import Planner
 from ecotone.sim.scenario import read_scenario
 from ecotone.sim.scenario.sock_shop import SockShop
@@ -121,3 +123,11 @@ def test_posting_an_order_takes_the_critical_path() -> None:
     expected = 2.1319 + 0.36 + customer + customer + 2.17 + max(customer, cart) + 0.57 + 0.85 + db + 0.36
     # Two addresses and cards in parallel, and four calls by orders, all fit on the four cores.
     assert 1000 * outcome.recorder.samples.total == pytest.approx(expected, rel=1e-6)
+
+
+def test_users_come_when_slow_pods_are_ready() -> None:
+    scenario = read_scenario(SockShop(10, users=3, stock_readiness=True).text(), file="sock-shop.yaml")
+    assert (scenario.warmup, scenario.load[0].at, scenario.duration) == (210.0, 210.0, 2610.0)
+    outcome = Simulation(replace(scenario, duration=260.0), Engine("kube-default"), seed=1).run()
+    assert outcome.recorder.sent == 150
+    assert outcome.recorder.failed == 0

@@ -13,6 +13,9 @@ from string import Template
 LATENCIES = (10, 100, 200, 300, 500)
 ENTRIES = ("[cloud-1]", "[fog-1]", "[fog-2]", "[edge-1]", "[edge-2]", "[edge-3]", "[edge-1]", "all")
 
+_STRETCH = 300
+_READY = 180  # seconds until the manifests' readiness probes let the slowest pods in
+
 
 @dataclass(frozen=True, slots=True)
 class SockShop:
@@ -36,6 +39,7 @@ class SockShop:
         template = Template((resources.files("ecotone.sim") / "scenarios" / file).read_text(encoding="utf-8"))
         arrivals = f"{{users: {self.users}, {'think' if self.think else 'every'}: 1s}}"
         slow = self.stock_readiness
+        start = 30 + (_READY if slow else 0)  # users come when the application is up
         return template.substitute(
             name=self.name,
             rtt=f"{self.latency:g}ms",
@@ -44,7 +48,10 @@ class SockShop:
             limits="" if self.stock_limits else "# stock ",
             startup="5s",
             front_end_startup="30s" if slow else "5s",
-            go_startup="180s" if slow else "5s",
+            go_startup=f"{_READY}s" if slow else "5s",
+            start=start,
+            end=start + _STRETCH * len(self.entries),
+            **{f"at{number}": start + _STRETCH * (number - 1) for number in range(1, len(self.entries) + 1)},
             **{f"entry{number}": entry for number, entry in enumerate(self.entries, start=1)},
         )
 
