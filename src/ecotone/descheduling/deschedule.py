@@ -71,9 +71,8 @@ class _Run:
         if not self._judges_applications():
             return
         pods = [pod for pod in self._movable() if pod.ready and self.ledger.forbids(pod) is None]
-        for room in rooms(self.framework, self.state, pods):
-            if room.relative_gain < chosen.group_gain or room.gain < 2 * chosen.min_gain:
-                return
+        gain = 2 * chosen.min_gain
+        for room in rooms(self.framework, self.state, pods, relative_gain=chosen.group_gain, gain=gain):
             guest, comer = room.guest, room.comer
             if self.ledger.returns(guest, room.target) or self.ledger.returns(comer, guest.node or ""):
                 continue

@@ -40,8 +40,10 @@ class Room(Saving):
     comer: Pod
 
 
-def rooms(framework: Framework, state: ClusterState, pods: Sequence[Pod]) -> Iterator[Room]:
-    """Pairs of moves that make the application's requests faster and fit, the best first."""
+def rooms(
+    framework: Framework, state: ClusterState, pods: Sequence[Pod], *, relative_gain: float, gain: float
+) -> Iterator[Room]:
+    """Pairs of moves that make the application's requests faster by so much and fit, the best first."""
     application = Application(state, pods)
     if application.users <= 0.0 or not state.network.anything_known:
         return
@@ -51,9 +53,14 @@ def rooms(framework: Framework, state: ClusterState, pods: Sequence[Pod]) -> Ite
         after = {**application.place, comer: row}
         for guest, target in _ways_out(application, after, row, comer):
             there = application.cost({**after, guest: target})
-            if there < here:
+            if here - there >= max(gain, relative_gain * here):
                 found.append((there, comer, row, guest, target))
+    open_already: dict[tuple[Name, int], bool] = {}
     for there, comer, row, guest, target in sorted(found):
+        if (comer, row) not in open_already:
+            open_already[comer, row] = _allows(framework, state, application.pods[comer], row)
+        if open_already[comer, row]:
+            continue  # it needs no room made: that is an ordinary move
         if _fits(framework, state, (application.pods[guest], target), (application.pods[comer], row)):
             leaves, comes = application.pods[guest], application.pods[comer]
             yield Room(leaves, state.nodes.names[target], comes, here=here, there=there)
@@ -83,9 +90,7 @@ def _ways_out(application: Application, place: Place, row: int, comer: Name) -> 
 
 
 def _fits(framework: Framework, state: ClusterState, guest: tuple[Pod, int], comer: tuple[Pod, int]) -> bool:
-    """Whether the filters take the guest at its target now, and the comer in its place once it is gone but not before."""
-    if _allows(framework, state, comer[0], comer[1]):
-        return False  # it needs no room made: that is an ordinary move
+    """Whether the filters take the guest at its target now, and the comer in its place once it is gone."""
     pod, row = guest
     if not _allows(framework, state, pod, row):
         return False
