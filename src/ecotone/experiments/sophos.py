@@ -111,14 +111,12 @@ def _gains(findings: Findings, settings: Settings) -> Table:
     """The published gains are Sophos' own: only its rows are compared with them, and only with the published chains."""
     rows = []
     for latency in findings.grid.latencies:
-        published = PUBLISHED.get(int(latency))
+        published = None if settings.full_chains else PUBLISHED.get(int(latency))
         for each in findings.contenders:
             if each.name == BASELINE:
                 continue
             gain = findings.gain(each.name, latency)
-            comparable = (
-                each.name == "sophos" and not settings.full_chains and gain is not None and published is not None
-            )
+            comparable = each.name == "sophos" and gain is not None and published is not None
             rows.append(
                 [
                     significant(latency),
