@@ -1,19 +1,23 @@
 """Pogonip far beyond the paper: exact to 500 nodes and 50 applications, heuristic to 5,000 nodes and 1,000 applications.
 
-    python -m benchmarks.pogonip_scale [--heuristic | --exact] [--limit SECONDS]
+    python -m benchmarks.pogonip_scale [--heuristic | --exact] [--limit SECONDS] [--seeds 0,1] [--families 1,2,arbitrary]
 
-Exact runs end proven or at the limit, then with what was reached, what was proven, and the gap of every objective.
+Exact runs end proven or at the limit (wall clock), then with what was reached, what was proven, and the gap of every
+objective. Families: the paper's application in 1, 2 or 3 sizes, three arbitrary classes, all different. On a busy machine the
+limit leaves little CPU time: compare the CPU seconds.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from time import monotonic, perf_counter, process_time
 
 from ecotone.experiments.pogonip_instances import edge_cluster, taxi_cluster
 from ecotone.placement.checker import violations
 from ecotone.placement.improved_greedy import improved_greedy
 from ecotone.placement.instance import Instance
+from ecotone.placement.milp import Stage
 from ecotone.placement.pogonip import pogonip
 from ecotone.placement.pogonip_opt import pogonip_opt
 from ecotone.placement.solution import figures
@@ -35,29 +39,53 @@ def heuristic() -> None:
         print(f"  {name:30} {taken:6.2f} s ({used:.2f} s CPU), {figures(instance, placement).apps_placed} placed")
 
 
-def exact(name: str, instance: Instance, limit: float) -> None:
+FAMILIES: dict[str, Callable[[int], Instance]] = {
+    "1": lambda seed: taxi_cluster(nodes=500, applications=50, sizes=1, seed=seed),
+    "2": lambda seed: taxi_cluster(nodes=500, applications=50, sizes=2, seed=seed),
+    "3": lambda seed: taxi_cluster(nodes=500, applications=50, sizes=3, seed=seed),
+    "arbitrary": lambda seed: edge_cluster(nodes=500, applications=50, classes=3, seed=seed),
+    "different": lambda seed: edge_cluster(nodes=500, applications=50, classes=None, seed=seed),
+}
+NAMES = {
+    "1": "50 taxi applications",
+    "2": "50 taxi applications of 2 sizes",
+    "3": "50 taxi applications of 3 sizes",
+    "arbitrary": "50 applications of 3 arbitrary classes",
+    "different": "50 applications, all different",
+}
+
+
+def exact(family: str, seed: int, limit: float) -> None:
+    instance = FAMILIES[family](seed)
     begin, cpu = perf_counter(), process_time()
-    answer = pogonip_opt(instance, time_limit=limit, clock=monotonic)
+    print(f"500 nodes, {NAMES[family]}, seed {seed}", flush=True)
+
+    def settled(stage: Stage) -> None:
+        print(f"  after {process_time() - cpu:5.1f} s CPU: {stage.name}", flush=True)
+
+    answer = pogonip_opt(instance, time_limit=limit, clock=monotonic, report=settled)
     taken, used = perf_counter() - begin, process_time() - cpu
     assert violations(instance, answer.placement) == []
-    print(f"{name}: {taken:.1f} s ({used:.1f} s CPU), {'proven' if answer.proven else 'stopped'}, by {answer.source}")
+    print(f"  {taken:.1f} s ({used:.1f} s CPU), {'proven' if answer.proven else 'stopped'}, by {answer.source}")
     for stage in answer.stages:
         gap = "" if stage.status == "optimal" else f", bound {stage.bound:g}, gap {stage.gap or 0.0:.1%}"
-        print(f"  {stage.name:26} {stage.value:8g} {'proven' if stage.status == 'optimal' else 'open'}{gap}")
+        print(
+            f"  {stage.name:26} {stage.value:8g} {'proven' if stage.status == 'optimal' else 'open'}{gap}", flush=True
+        )
+
+
+def option(name: str, default: str) -> str:
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else default
 
 
 def main() -> None:
-    limit = float(sys.argv[sys.argv.index("--limit") + 1]) if "--limit" in sys.argv else 55.0
+    limit = float(option("--limit", "55"))
     if "--exact" not in sys.argv:
         heuristic()
     if "--heuristic" not in sys.argv:
-        exact("500 nodes, 50 taxi applications", taxi_cluster(nodes=500, applications=50, sizes=1), limit)
-        exact("500 nodes, 50 taxi applications of 2 sizes", taxi_cluster(nodes=500, applications=50, sizes=2), limit)
-        exact("500 nodes, 50 taxi applications of 3 sizes", taxi_cluster(nodes=500, applications=50, sizes=3), limit)
-        arbitrary = edge_cluster(nodes=500, applications=50, classes=3)
-        exact("500 nodes, 50 applications of 3 arbitrary classes", arbitrary, limit)
-        distinct = edge_cluster(nodes=500, applications=50, classes=None)
-        exact("500 nodes, 50 applications, all different", distinct, limit)
+        for family in option("--families", ",".join(FAMILIES)).split(","):
+            for seed in option("--seeds", "0").split(","):
+                exact(family, int(seed), limit)
 
 
 if __name__ == "__main__":

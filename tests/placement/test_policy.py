@@ -21,13 +21,15 @@ def figures(snapshot: Snapshot, policy: str) -> dict[str, object]:
 @pytest.mark.parametrize("links_only", [False, True])
 def test_the_optimum_of_the_second_scenario_comes_out_of_a_snapshot(links_only: bool) -> None:
     found = figures(second(links_only=links_only), "pogonip-opt")
+    # Placements of the same total delay differ in the median, which is no objective.
+    del found["latency_ms"]["median"]  # type: ignore[attr-defined]
     assert found == {
         "apps_placed": 8,
         "apps_rejected": 0,
         "edge_nodes_used": 5,
         "forwarded_to_cloud": 20,
         "cloud_cost_per_hour": 8.0,
-        "latency_ms": {"mean": 36.25, "median": 42.5, "max": 70.0},
+        "latency_ms": {"mean": 36.25, "max": 70.0},
     }
 
 

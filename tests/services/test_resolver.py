@@ -37,13 +37,15 @@ def ask(url: str, method: str, path: str, **options: object) -> tuple[int, dict[
 def test_the_papers_second_scenario_is_answered_with_the_optimum(server: Running) -> None:
     status, answer, _ = ask(server.url, "POST", "/v1/placements", json=as_request(scenario_2()))
     assert status == 200
+    # Placements of the same total delay differ in the median, which is no objective.
+    del answer["objective"]["latency_ms"]["median"]  # type: ignore[index,attr-defined]
     assert answer["objective"] == {
         "apps_placed": 8,
         "apps_rejected": 0,
         "edge_nodes_used": 5,
         "forwarded_to_cloud": 20,
         "cloud_cost_per_hour": 8.0,
-        "latency_ms": {"mean": 36.25, "median": 42.5, "max": 70.0},
+        "latency_ms": {"mean": 36.25, "max": 70.0},
     }
     assert answer["proven"] is True
     assert [stage["gap"] for stage in answer["stages"]] == [0.0] * 5  # type: ignore[attr-defined]

@@ -11,6 +11,8 @@ Per application class g, component class c (k_c of them per application) and hos
     sum_v Q[g,v] + R[g] = n_g          sum_u X[g,c,u,v] + Z[g,c,v] = k_c Q[g,v]
     sum of demands on n <= free_n f[n]     copies on n of one kind <= (most that fit) f[n]
 
+    W[v,s]      the queues on v are the multiset s: redundant, but it tells the relaxation what is left beside them
+
 It says the same as the paper's formulation (6)-(18) with admission added, its size does not depend on the number of
 applications, and delay is linear in X and Z for free. Any solution is dealt out to the applications of a class one by
 one: every queue on v gets its k_c units of (g, c, v).
@@ -60,6 +62,7 @@ class Dealt:
 
 
 CLOUD = -1
+MOST_QUEUE_SETS = 60
 
 
 class AggregatedModel:
@@ -85,6 +88,7 @@ class AggregatedModel:
             free = self._scaled.free[instance.edge, r].astype(np.float64)
             self.model.entries(rows, self._f[instance.edge], -free)
         self._groups = [self._group(kind) for kind in application_classes(instance)]
+        self._co_location()
         self._cloud_capacity()
 
     # Objectives, in order of importance
@@ -207,6 +211,106 @@ class AggregatedModel:
             self._masks[key] = mask
             self._forwarded.setdefault(key, []).append(np.array([column], dtype=np.int64))
         return z, z_queue
+
+    def _co_location(self) -> None:
+        """What a host's own queues leave for their own microservices, said per set of queues.
+
+        Without it a relaxation puts half a queue beside half of its microservices, at no delay, on a host that holds
+        either but not both. W[v,s] says that the queues on v are the multiset s; everything else follows from Q, so the
+        rows only tighten the model, and hosts may go without: those with too many sets, and those where sizes divide one
+        another, since there the rows move the bound little and the search took longer.
+        """
+        free = [group for group in self._groups if group.kind.application.queue.pinned is None]
+        for v in sorted({int(host) for group in free for host in group.queue_hosts}):
+            here = [(group, int(np.searchsorted(group.queue_hosts, v))) for group in free if v in group.queue_hosts]
+            sets = self._queue_sets(v, [group for group, _ in here])
+            if sets is not None:
+                self._tighten(v, here, sets)
+
+    def _queue_sets(self, v: int, groups: list[_Group]) -> list[tuple[tuple[int, ...], Index]] | None:
+        """Every multiset of queues that fits the host, with what it leaves; None when there are too many."""
+        room = self._scaled.free[v]
+        found: list[tuple[tuple[int, ...], Index]] = [((), room)]
+        for group in groups:
+            demand = np.array(self._scaled.demand(group.kind.application.queue), dtype=np.int64)
+            grown = []
+            for counts, rest in found:
+                for count in range(group.kind.size + 1):
+                    left = rest - count * demand
+                    if (left < 0).any():
+                        break
+                    grown.append(((*counts, count), left))
+            found = grown
+            if len(found) > MOST_QUEUE_SETS:
+                return None
+        return found
+
+    def _tighten(self, v: int, here: list[tuple[_Group, int]], sets: list[tuple[tuple[int, ...], Index]]) -> None:
+        model = self.model
+        rest = np.array([left for _, left in sets])
+        guests = self._guests(v, rest)
+        if not guests:
+            return
+        w = model.variables(len(sets))
+        one = model.constraints(1, lower=1.0, upper=1.0)
+        model.entries(one, w, 1.0)
+        used = model.constraints(1, upper=0.0)
+        model.entries(used, w[[any(counts) for counts, _ in sets]], 1.0)
+        model.entries(used, self._f[[v]], -1.0)
+        own_columns: list[Index] = []
+        own_demands: list[tuple[int, ...]] = []
+        wanted = np.zeros_like(rest)
+        for position, (group, place) in enumerate(here):
+            queues = np.array([counts[position] for counts, _ in sets], dtype=np.int64)
+            same = model.constraints(1, lower=0.0, upper=0.0)
+            model.entries(same, w, queues.astype(np.float64))
+            model.entries(same, group.q[[place]], -1.0)
+            for part, (component, k) in zip(group.parts, group.kind.components, strict=True):
+                own = part.x[(part.pair_queue == place) & (part.pair_host == v)]
+                if component.pinned is not None or not len(own):
+                    continue
+                demand = self._scaled.demand(component)
+                most = k * queues
+                for r, amount in enumerate(demand):
+                    if amount:
+                        most = np.minimum(most, rest[:, r] // amount)
+                row = model.constraints(1, upper=0.0)
+                model.entries(row, own, 1.0)
+                model.entries(row, w, -most.astype(np.float64))
+                own_columns.append(own)
+                own_demands.append(demand)
+                wanted += np.outer(most, demand)
+        for r in range(rest.shape[1]):
+            row = model.constraints(1, upper=0.0)
+            for own, demand in zip(own_columns, own_demands, strict=True):
+                model.entries(row, own, float(demand[r]))
+            model.entries(row, w, -np.minimum(wanted, rest)[:, r].astype(np.float64))
+        taken = np.array([any(counts) for counts, _ in sets])
+        for columns, fit in guests:
+            alone = float(fit[~taken].max())
+            row = model.constraints(1, upper=0.0)
+            model.entries(row, columns, 1.0)
+            model.entries(row, self._f[[v]], -alone)
+            model.entries(row, w[taken], alone - fit[taken])
+
+    def _guests(self, v: int, rest: Index) -> list[tuple[Index, Vector]]:
+        """Columns of equal microservices on a host and how many fit beside each set, where that is no whole number.
+
+        Where it is for all of them, the capacity row says as much.
+        """
+        columns: dict[tuple[int, ...], list[Index]] = {}
+        for group in self._groups:
+            for part, (component, _) in zip(group.parts, group.kind.components, strict=True):
+                if component.pinned is None:
+                    columns.setdefault(self._scaled.demand(component), []).append(part.x[part.pair_host == v])
+        found = []
+        for demand, parts in columns.items():
+            asked = np.array(demand, dtype=np.int64)
+            share = (rest[:, asked > 0] / asked[asked > 0]).min(axis=1)
+            fit = np.floor(share + 1e-9)
+            if (share - fit > 1e-9).any():
+                found.append((_join(parts), fit))
+        return found
 
     def _cloud_capacity(self) -> None:
         instance, model = self.instance, self.model

@@ -140,6 +140,10 @@ class Model:
         proven = value is not None and value <= bound + EPSILON * max(1.0, abs(bound))
         return x, Stage(name=objective.name, value=value, bound=bound, status="optimal" if proven else "time limit")
 
+    def relax(self) -> None:
+        """Lets every variable be a fraction: what remains is the bound that a search starts from."""
+        self._integer = [np.zeros_like(each) for each in self._integer]
+
     def limit(self, objective: Objective, value: float) -> None:
         """From here on the objective may not exceed the value."""
         room = 0.5 if objective.integral else EPSILON * max(1.0, abs(value))
