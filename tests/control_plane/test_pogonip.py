@@ -67,6 +67,10 @@ def as_placement(instance: Instance, where: dict[str, str]) -> Placement:
     )
 
 
+def next_second() -> None:
+    time.sleep(1.0 - time.time() % 1.0)
+
+
 def test_the_second_scenario_is_deployed_and_what_cannot_be_waits_as_a_whole(cluster: Cluster) -> None:
     instance = scenario_2()
     cluster.create(*nodes(instance))
@@ -76,8 +80,8 @@ def test_the_second_scenario_is_deployed_and_what_cannot_be_waits_as_a_whole(clu
         cluster.create(*application("a-giant", queue_memory=16384))
         taxis = [application(taxi.name) for taxi in instance.applications]
         cluster.create(*(each for taxi in taxis[:4] for each in taxi))
-        # Creation times are whole seconds: the second half is certainly younger, and the first must wait for its queues.
-        time.sleep(1.1)
+        # The second half is younger by a whole second, as the API server counts, and the first must wait for its queues.
+        next_second()
         cluster.create(*(each for taxi in taxis[4:] for each in taxi))
         where = wait_bound(cluster, 40, child=program.child, timeout=60)
         placed = as_placement(instance, where)
@@ -104,8 +108,7 @@ def test_the_solvers_wait_for_applications_that_still_arrive(cluster: Cluster, p
     try:
         taxis = [application(taxi.name) for taxi in instance.applications]
         cluster.create(*(each for taxi in taxis[:4] for each in taxi))
-        # Creation times are whole seconds: the second half is certainly younger.
-        time.sleep(1.1)
+        next_second()
         cluster.create(*(each for taxi in taxis[4:] for each in taxi))
         where = wait_bound(cluster, 40, child=program.child, timeout=60)
         placed = as_placement(instance, where)

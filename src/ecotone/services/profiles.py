@@ -13,8 +13,8 @@ from ecotone.scheduling.profile import Profile
 
 DEFAULT_NAME = "ecotone"
 GANG = "AtomicDeployment"
-# Creation times are whole seconds, so this is at least one.
-SETTLE_SECONDS = 2.0
+# Creation times are cut to whole seconds, so this is two to three.
+SETTLE_SECONDS = 3.0
 
 
 def choose_profiles(
