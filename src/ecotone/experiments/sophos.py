@@ -168,8 +168,8 @@ def _churn(findings: Findings) -> Table:
         for each in findings.contenders:
             runs = [run for users in findings.grid.users for run in findings.runs[each.name, latency, users]]
             undone = mean([float(moves_undone(run)) for run in runs])
-            moves = mean([float(run["evictions"]) for run in runs])
-            rows.append([significant(latency), each.name, f"{moves:g}", f"{undone:g}"])
+            moves = significant(mean([float(run["evictions"]) for run in runs]), 4)
+            rows.append([significant(latency), each.name, moves, significant(undone, 4)])
     return Table("Moves per 40 minutes", ["latency ms", "policy", "moves", "undone within ten periods"], rows)
 
 
