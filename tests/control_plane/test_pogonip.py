@@ -67,8 +67,12 @@ def as_placement(instance: Instance, where: dict[str, str]) -> Placement:
     )
 
 
-def next_second() -> None:
+def arrive_in_two_waves(cluster: Cluster, instance: Instance) -> None:
+    """The second half is younger by a whole second, as the API server counts; the first must wait for its queues."""
+    taxis = [application(taxi.name) for taxi in instance.applications]
+    cluster.create(*(each for taxi in taxis[:4] for each in taxi))
     time.sleep(1.0 - time.time() % 1.0)
+    cluster.create(*(each for taxi in taxis[4:] for each in taxi))
 
 
 def test_the_second_scenario_is_deployed_and_what_cannot_be_waits_as_a_whole(cluster: Cluster) -> None:
@@ -78,11 +82,7 @@ def test_the_second_scenario_is_deployed_and_what_cannot_be_waits_as_a_whole(clu
     try:
         # First in line and impossible: no edge node has 16 GiB. Nobody may wait for it.
         cluster.create(*application("a-giant", queue_memory=16384))
-        taxis = [application(taxi.name) for taxi in instance.applications]
-        cluster.create(*(each for taxi in taxis[:4] for each in taxi))
-        # The second half is younger by a whole second, as the API server counts, and the first must wait for its queues.
-        next_second()
-        cluster.create(*(each for taxi in taxis[4:] for each in taxi))
+        arrive_in_two_waves(cluster, instance)
         where = wait_bound(cluster, 40, child=program.child, timeout=60)
         placed = as_placement(instance, where)
         assert violations(instance, placed) == []
@@ -106,10 +106,7 @@ def test_the_solvers_wait_for_applications_that_still_arrive(cluster: Cluster, p
     cluster.create(*nodes(instance))
     program = scheduler(cluster, policy=policy).wait_ready()
     try:
-        taxis = [application(taxi.name) for taxi in instance.applications]
-        cluster.create(*(each for taxi in taxis[:4] for each in taxi))
-        next_second()
-        cluster.create(*(each for taxi in taxis[4:] for each in taxi))
+        arrive_in_two_waves(cluster, instance)
         where = wait_bound(cluster, 40, child=program.child, timeout=60)
         placed = as_placement(instance, where)
         assert violations(instance, placed) == []
