@@ -81,8 +81,8 @@ class ClusterState:
         if not changes and not added:
             return
         before = self.nodes
-        table = before.changed(changes)
-        if added or table is None:
+        table = None if added else before.changed(changes)
+        if table is None:
             rows = [changes.get(row, node) for row, node in enumerate(before.nodes)]
             self._replace_table(NodeTable((*rows, *added), resources=before.resources))
         else:

@@ -255,7 +255,8 @@ class AggregatedModel:
         one = model.constraints(1, lower=1.0, upper=1.0)
         model.entries(one, w, 1.0)
         used = model.constraints(1, upper=0.0)
-        model.entries(used, w[[any(counts) for counts, _ in sets]], 1.0)
+        taken = np.array([any(counts) for counts, _ in sets])
+        model.entries(used, w[taken], 1.0)
         model.entries(used, self._f[[v]], -1.0)
         own_columns: list[Index] = []
         own_demands: list[tuple[int, ...]] = []
@@ -285,7 +286,6 @@ class AggregatedModel:
             for own, demand in zip(own_columns, own_demands, strict=True):
                 model.entries(row, own, float(demand[r]))
             model.entries(row, w, -np.minimum(wanted, rest)[:, r].astype(np.float64))
-        taken = np.array([any(counts) for counts, _ in sets])
         for columns, fit in guests:
             alone = float(fit[~taken].max())
             row = model.constraints(1, upper=0.0)

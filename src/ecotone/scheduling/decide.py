@@ -297,10 +297,9 @@ def _alike(state: ClusterState, one: PodKind, other: PodKind) -> bool:
         return True
     return (
         one.app_group is None
-        and (one.spec, one.labels, one.namespace) == (other.spec, other.labels, other.namespace)
-        and replace(one, workload=other.workload) == other
         and _unspoken(state, one)
         and _unspoken(state, other)
+        and replace(one, workload=other.workload) == other
     )
 
 

@@ -164,10 +164,7 @@ class SchedulingQueue(Generic[E]):
             if not batch and same is not None:
                 signature = same(entry.pod)
             heapq.heappop(self._active)
-            entry.attempts += 1
-            entry.popped = self._change_number
-            self._move(entry, Place.IN_FLIGHT)
-            self._in_flight[entry.pod.uid] = entry
+            self._let_fly(entry)
             batch.append(entry)
         return batch
 
@@ -180,11 +177,14 @@ class SchedulingQueue(Generic[E]):
         ]
         for entry in found:
             self._ungroup(entry)
-            entry.attempts += 1
-            entry.popped = self._change_number
-            self._move(entry, Place.IN_FLIGHT)
-            self._in_flight[entry.pod.uid] = entry
+            self._let_fly(entry)
         return found
+
+    def _let_fly(self, entry: Entry) -> None:
+        entry.attempts += 1
+        entry.popped = self._change_number
+        self._move(entry, Place.IN_FLIGHT)
+        self._in_flight[entry.pod.uid] = entry
 
     def done(self, uid: str) -> None:
         """The pod was assumed on a node: it leaves the queue unless ``retry`` brings it back."""
