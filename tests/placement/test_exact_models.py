@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ecotone.experiments.pogonip_instances import edge_cluster, random_small
-from ecotone.placement import aggregated_model, cloud_model
+from ecotone.placement import cloud_model
 from ecotone.placement.aggregated_model import AggregatedModel
 from ecotone.placement.ball_model import BallModel
 from ecotone.placement.checker import violations
@@ -38,25 +38,6 @@ def test_the_aggregated_model_the_papers_model_and_brute_force_agree_on_g(seed: 
     _, stage = aggregated.model.minimise(aggregated.papers())
     published = edge_problem(instance)
     assert (stage.value, published.stage.value) == (expected, expected)
-
-
-@pytest.mark.parametrize("seed", SAMPLE)
-def test_sets_of_queues_tighten_the_model_and_change_no_optimum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = random_small(seed)
-    tight = figures(instance, pogonip_opt(instance, time_limit=None).placement)
-    monkeypatch.setattr(aggregated_model, "MOST_QUEUE_SETS", -1)
-    plain = pogonip_opt(instance, time_limit=None)
-    assert plain.proven and figures(instance, plain.placement).rank[:4] == pytest.approx(tight.rank[:4])
-
-
-def test_a_queue_that_fills_its_host_keeps_no_microservice_beside_it() -> None:
-    """The relaxation itself knows: without the sets of queues it would place eight elevenths of both at no delay."""
-    hosts = tuple(Host(name, "edge", (8, 8)) for name in ("e", "n"))
-    application = Application("a", Component("q", (8, 8)), (Component("m", (3, 3)),), 10.0)
-    instance = Instance(hosts, (application,), ("e",), np.array([[0.0, 10.0], [10.0, 0.0]]))
-    model = AggregatedModel(instance, admission=False)
-    model.model.relax()
-    assert model.model.minimise(model.latency())[1].value == pytest.approx(10.0)
 
 
 @pytest.mark.parametrize("seed", SAMPLE)

@@ -11,7 +11,9 @@ Per application class g, component class c (k_c of them per application) and hos
     sum_v Q[g,v] + R[g] = n_g          sum_u X[g,c,u,v] + Z[g,c,v] = k_c Q[g,v]
     sum of demands on n <= free_n f[n]     copies on n of one kind <= (most that fit) f[n]
 
-    W[v,s]      the queues on v are the multiset s: redundant, but it tells the relaxation what is left beside them
+    W[v,s]      with `list_homes`: v is the home s, these queues and this many of their own microservices (see `homes`).
+                Q and X[g,c,v,v] follow from it; the relaxation's delay is far better with it, but what is possible at
+                all, and on how few nodes, is found faster without
 
 It says the same as the paper's formulation (6)-(18) with admission added, its size does not depend on the number of
 applications, and delay is linear in X and Z for free. Any solution is dealt out to the applications of a class one by
@@ -25,7 +27,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ecotone.placement.bounds import fewest_nodes
 from ecotone.placement.classes import ApplicationClass, application_classes
+from ecotone.placement.homes import Homes, Tenant, divides, fits, homes
 from ecotone.placement.instance import BoolArray, Component, Instance, delay_bound
 from ecotone.placement.milp import Index, Model, Objective, Vector, whole
 from ecotone.placement.reasons import cloud_candidates, edge_candidates, queue_candidates
@@ -35,23 +39,35 @@ CloudKey = tuple[tuple[int, ...], bytes]
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """The columns of one component class of one application class."""
 
     pair_queue: Index
     pair_host: Index
     x: Index
+    delay: Vector
     z: Index
     z_queue: Index
+    z_delay: Vector
 
 
 @dataclass(frozen=True)
-class _Group:
+class Group:
     kind: ApplicationClass
     queue_hosts: Index
     q: Index
     r: int
-    parts: tuple[_Part, ...]
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The homes of one host: which row of counts the columns take decides which W is one."""
+
+    host: int
+    w: Index
+    columns: Index
+    counts: Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +78,27 @@ class Dealt:
 
 
 CLOUD = -1
-MOST_QUEUE_SETS = 60
 
 
 class AggregatedModel:
-    def __init__(self, instance: Instance, *, pack_cloud: bool = False, admission: bool = True) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        *,
+        pack_cloud: bool = False,
+        admission: bool = True,
+        list_homes: bool = False,
+    ) -> None:
         self.instance = instance
         self.model = Model()
         self._scaled: Scaled = scale(instance)
         self._admission = admission
-        self._cost_columns: list[Index] = []
-        self._cost: list[Vector] = []
         self._pack_cloud = pack_cloud
         self._forwarded: dict[CloudKey, list[Index]] = {}
         self._masks: dict[CloudKey, BoolArray] = {}
         width = len(instance.resources)
-        self._f = np.full(len(instance.hosts), -1, dtype=np.int64)
-        self._f[instance.edge] = self.model.variables(
+        self.f = np.full(len(instance.hosts), -1, dtype=np.int64)
+        self.f[instance.edge] = self.model.variables(
             len(instance.edge), lower=instance.in_use[instance.edge].astype(np.float64)
         )
         self._capacity = np.full((width, len(instance.hosts)), -1, dtype=np.int64)
@@ -86,27 +106,41 @@ class AggregatedModel:
             rows = self.model.constraints(len(instance.edge), upper=0.0)
             self._capacity[r, instance.edge] = rows
             free = self._scaled.free[instance.edge, r].astype(np.float64)
-            self.model.entries(rows, self._f[instance.edge], -free)
-        self._groups = [self._group(kind) for kind in application_classes(instance)]
-        self._co_location()
+            self.model.entries(rows, self.f[instance.edge], -free)
+        self.groups = [self._group(kind) for kind in application_classes(instance)]
+        self.homes: list[Listed] = []
+        if list_homes:
+            self._list_homes()
         self._cloud_capacity()
 
     # Objectives, in order of importance
 
     def rejected(self) -> Objective:
-        columns = np.array([group.r for group in self._groups], dtype=np.int64)
+        columns = np.array([group.r for group in self.groups], dtype=np.int64)
         return Objective("applications rejected", columns, np.ones(len(columns)))
 
     def forwarded(self) -> Objective:
-        columns = _join([part.z for group in self._groups for part in group.parts])
+        columns = _join([part.z for group in self.groups for part in group.parts])
         return Objective("microservices forwarded", columns, np.ones(len(columns)))
 
     def nodes(self) -> Objective:
-        columns = self._f[self.instance.edge]
-        return Objective("edge nodes in use", columns, np.ones(len(columns)), lower=self._fewest_nodes())
+        columns = self.f[self.instance.edge]
+        return Objective(
+            "edge nodes in use", columns, np.ones(len(columns)), lower_after=fewest_nodes(self.instance, self._scaled)
+        )
 
     def latency(self) -> Objective:
-        return Objective("delay", _join(self._cost_columns), _join_float(self._cost), integral=False)
+        parts = [part for group in self.groups for part in group.parts]
+        columns = _join([each for part in parts for each in (part.x, part.z)])
+        cost = np.concatenate([each for part in parts for each in (part.delay, part.z_delay)] or [np.zeros(0)])
+        return Objective("delay", columns, cost, integral=False)
+
+    def sizes(self) -> list[Index]:
+        """The columns f of hosts with equal room, largest room first."""
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for host in self.instance.edge:
+            groups.setdefault(tuple(self._scaled.free[host].tolist()), []).append(int(self.f[host]))
+        return [np.array(groups[room], dtype=np.int64) for room in sorted(groups, reverse=True)]
 
     def papers(self) -> Objective:
         """G = F + Z of the paper with the price of every edge node 1."""
@@ -116,7 +150,7 @@ class AggregatedModel:
 
     def deal(self, x: Vector) -> Dealt:
         hosts: list[tuple[int, ...] | None] = [None] * len(self.instance.applications)
-        for group in self._groups:
+        for group in self.groups:
             queues = whole(x, group.q)
             units = [_units(part, whole(x, part.x), whole(x, part.z), len(queues)) for part in group.parts]
             waiting = list(group.kind.members)
@@ -132,7 +166,7 @@ class AggregatedModel:
 
     # Building
 
-    def _group(self, kind: ApplicationClass) -> _Group:
+    def _group(self, kind: ApplicationClass) -> Group:
         instance, model = self.instance, self.model
         application = kind.application
         queue = application.queue
@@ -148,11 +182,11 @@ class AggregatedModel:
         if queue.pinned is None:
             rows = model.constraints(len(hosts), upper=0.0)
             model.entries(rows, q, 1.0)
-            model.entries(rows, self._f[hosts], -most)
+            model.entries(rows, self.f[hosts], -most)
         parts = tuple(self._part(kind, c, k, hosts, q) for c, k in kind.components)
-        return _Group(kind=kind, queue_hosts=hosts, q=q, r=r, parts=parts)
+        return Group(kind=kind, queue_hosts=hosts, q=q, r=r, parts=parts)
 
-    def _part(self, kind: ApplicationClass, component: Component, k: int, queues: Index, q: Index) -> _Part:
+    def _part(self, kind: ApplicationClass, component: Component, k: int, queues: Index, q: Index) -> Part:
         instance, model = self.instance, self.model
         pair_queue, pair_host = self._pairs(kind, component, queues)
         total = kind.size * k
@@ -167,12 +201,11 @@ class AggregatedModel:
             links = model.constraints(len(used), upper=0.0)
             model.entries(links[where], x, 1.0)
             top = np.minimum(self._copies(component, used), total).astype(np.float64)
-            model.entries(links, self._f[used], -top)
+            model.entries(links, self.f[used], -top)
         delay = instance.delay(component)
-        self._cost_columns.append(x)
-        self._cost.append(np.asarray(delay[queues[pair_queue], pair_host], dtype=np.float64))
-        z, z_queue = self._forward(component, queues, rows, total)
-        return _Part(pair_queue=pair_queue, pair_host=pair_host, x=x, z=z, z_queue=z_queue)
+        near = np.asarray(delay[queues[pair_queue], pair_host], dtype=np.float64)
+        z, z_queue, z_delay = self._forward(component, queues, rows, total)
+        return Part(pair_queue=pair_queue, pair_host=pair_host, x=x, delay=near, z=z, z_queue=z_queue, z_delay=z_delay)
 
     def _pairs(self, kind: ApplicationClass, component: Component, queues: Index) -> tuple[Index, Index]:
         instance, application = self.instance, kind.application
@@ -187,7 +220,7 @@ class AggregatedModel:
         first, second = np.nonzero(near)
         return first.astype(np.int64), second.astype(np.int64)
 
-    def _forward(self, component: Component, queues: Index, balance: Index, total: int) -> tuple[Index, Index]:
+    def _forward(self, component: Component, queues: Index, balance: Index, total: int) -> tuple[Index, Index, Vector]:
         """Columns Z for the queue hosts from which some cloud host may be used."""
         instance, model = self.instance, self.model
         open_queues, costs, masks = [], [], []
@@ -203,114 +236,79 @@ class AggregatedModel:
         z = model.variables(len(open_queues), upper=float(total))
         z_queue = np.array(open_queues, dtype=np.int64)
         model.entries(balance[z_queue], z, 1.0)
-        self._cost_columns.append(z)
-        self._cost.append(np.array(costs, dtype=np.float64))
         demand = self._scaled.demand(component)
         for column, mask in zip(z, masks, strict=True):
             key = (demand, mask.tobytes())
             self._masks[key] = mask
             self._forwarded.setdefault(key, []).append(np.array([column], dtype=np.int64))
-        return z, z_queue
+        return z, z_queue, np.array(costs, dtype=np.float64)
 
-    def _co_location(self) -> None:
-        """What a host's own queues leave for their own microservices, said per set of queues.
-
-        Without it a relaxation puts half a queue beside half of its microservices, at no delay, on a host that holds
-        either but not both. W[v,s] says that the queues on v are the multiset s; everything else follows from Q, so the
-        rows only tighten the model, and hosts may go without: those with too many sets, and those where sizes divide one
-        another, since there the rows move the bound little and the search took longer.
-        """
-        free = [group for group in self._groups if group.kind.application.queue.pinned is None]
+    def _list_homes(self) -> None:
+        """W for the hosts that may hold queues; a host with too many homes to list goes without."""
+        free = [group for group in self.groups if group.kind.application.queue.pinned is None]
         for v in sorted({int(host) for group in free for host in group.queue_hosts}):
             here = [(group, int(np.searchsorted(group.queue_hosts, v))) for group in free if v in group.queue_hosts]
-            sets = self._queue_sets(v, [group for group, _ in here])
-            if sets is not None:
-                self._tighten(v, here, sets)
+            listed = homes(self._scaled.free[v], [self._tenant(group, v) for group, _ in here])
+            if listed is not None:
+                self._tighten(v, here, listed)
 
-    def _queue_sets(self, v: int, groups: list[_Group]) -> list[tuple[tuple[int, ...], Index]] | None:
-        """Every multiset of queues that fits the host, with what it leaves; None when there are too many."""
-        room = self._scaled.free[v]
-        found: list[tuple[tuple[int, ...], Index]] = [((), room)]
-        for group in groups:
-            demand = np.array(self._scaled.demand(group.kind.application.queue), dtype=np.int64)
-            grown = []
-            for counts, rest in found:
-                for count in range(group.kind.size + 1):
-                    left = rest - count * demand
-                    if (left < 0).any():
-                        break
-                    grown.append(((*counts, count), left))
-            found = grown
-            if len(found) > MOST_QUEUE_SETS:
-                return None
-        return found
+    def _tenant(self, group: Group, v: int) -> Tenant:
+        own: list[tuple[Index, int] | None] = []
+        for part, (component, k) in zip(group.parts, group.kind.components, strict=True):
+            here = component.pinned is None and bool(
+                (group.queue_hosts[part.pair_queue[part.pair_host == v]] == v).any()
+            )
+            own.append((self._demand(component), k) if here else None)
+        return Tenant(queue=self._demand(group.kind.application.queue), most=group.kind.size, own=tuple(own))
 
-    def _tighten(self, v: int, here: list[tuple[_Group, int]], sets: list[tuple[tuple[int, ...], Index]]) -> None:
+    def _tighten(self, v: int, here: list[tuple[Group, int]], listed: Homes) -> None:
         model = self.model
-        rest = np.array([left for _, left in sets])
-        guests = self._guests(v, rest)
-        if not guests:
-            return
-        w = model.variables(len(sets))
-        one = model.constraints(1, lower=1.0, upper=1.0)
-        model.entries(one, w, 1.0)
-        used = model.constraints(1, upper=0.0)
-        taken = np.array([any(counts) for counts, _ in sets])
-        model.entries(used, w[taken], 1.0)
-        model.entries(used, self._f[[v]], -1.0)
-        own_columns: list[Index] = []
-        own_demands: list[tuple[int, ...]] = []
-        wanted = np.zeros_like(rest)
+        w = model.variables(len(listed.left))
+        row = model.constraints(1, upper=0.0)
+        model.entries(row, w, 1.0)
+        model.entries(row, self.f[[v]], -1.0)
+        followers: list[tuple[Index, Index]] = []
         for position, (group, place) in enumerate(here):
-            queues = np.array([counts[position] for counts, _ in sets], dtype=np.int64)
-            same = model.constraints(1, lower=0.0, upper=0.0)
-            model.entries(same, w, queues.astype(np.float64))
-            model.entries(same, group.q[[place]], -1.0)
-            for part, (component, k) in zip(group.parts, group.kind.components, strict=True):
+            followers.append((group.q[[place]], listed.queues[:, position]))
+            for c, part in enumerate(group.parts):
                 own = part.x[(part.pair_queue == place) & (part.pair_host == v)]
-                if component.pinned is not None or not len(own):
-                    continue
-                demand = self._scaled.demand(component)
-                most = k * queues
-                for r, amount in enumerate(demand):
-                    if amount:
-                        most = np.minimum(most, rest[:, r] // amount)
-                row = model.constraints(1, upper=0.0)
-                model.entries(row, own, 1.0)
-                model.entries(row, w, -most.astype(np.float64))
-                own_columns.append(own)
-                own_demands.append(demand)
-                wanted += np.outer(most, demand)
-        for r in range(rest.shape[1]):
+                if len(own) and group.kind.components[c][0].pinned is None:
+                    followers.append((own, listed.own[position][:, c]))
+        for column, counts in followers:
+            self._follows(column, w, counts)
+        resident = _join([column for column, _ in followers])
+        self.homes.append(
+            Listed(host=v, w=w, columns=resident, counts=np.stack([counts for _, counts in followers], axis=1))
+        )
+        room = self._scaled.free[[v]]
+        for demand, columns in self._guests(v).items():
+            asked = np.array(demand, dtype=np.int64)
+            guests = np.setdiff1d(columns, resident)
+            if divides(np.vstack([room, listed.left]), asked) or not len(guests):
+                continue
+            alone = int(fits(room, asked)[0])
             row = model.constraints(1, upper=0.0)
-            for own, demand in zip(own_columns, own_demands, strict=True):
-                model.entries(row, own, float(demand[r]))
-            model.entries(row, w, -np.minimum(wanted, rest)[:, r].astype(np.float64))
-        for columns, fit in guests:
-            alone = float(fit[~taken].max())
-            row = model.constraints(1, upper=0.0)
-            model.entries(row, columns, 1.0)
-            model.entries(row, self._f[[v]], -alone)
-            model.entries(row, w[taken], alone - fit[taken])
+            model.entries(row, guests, 1.0)
+            model.entries(row, self.f[[v]], -float(alone))
+            model.entries(row, w, (alone - fits(listed.left, asked)).astype(np.float64))
 
-    def _guests(self, v: int, rest: Index) -> list[tuple[Index, Vector]]:
-        """Columns of equal microservices on a host and how many fit beside each set, where that is no whole number.
+    def _follows(self, column: Index, w: Index, counts: Index) -> None:
+        """A column that follows from the home."""
+        row = self.model.constraints(1, lower=0.0, upper=0.0)
+        self.model.entries(row, w, counts.astype(np.float64))
+        self.model.entries(row, column, -1.0)
 
-        Where it is for all of them, the capacity row says as much.
-        """
+    def _guests(self, v: int) -> dict[tuple[int, ...], Index]:
+        """The columns of equal microservices on a host."""
         columns: dict[tuple[int, ...], list[Index]] = {}
-        for group in self._groups:
+        for group in self.groups:
             for part, (component, _) in zip(group.parts, group.kind.components, strict=True):
                 if component.pinned is None:
                     columns.setdefault(self._scaled.demand(component), []).append(part.x[part.pair_host == v])
-        found = []
-        for demand, parts in columns.items():
-            asked = np.array(demand, dtype=np.int64)
-            share = (rest[:, asked > 0] / asked[asked > 0]).min(axis=1)
-            fit = np.floor(share + 1e-9)
-            if (share - fit > 1e-9).any():
-                found.append((_join(parts), fit))
-        return found
+        return {demand: _join(parts) for demand, parts in columns.items()}
+
+    def _demand(self, component: Component) -> Index:
+        return np.array(self._scaled.demand(component), dtype=np.int64)
 
     def _cloud_capacity(self) -> None:
         instance, model = self.instance, self.model
@@ -345,7 +343,7 @@ class AggregatedModel:
     def _roomy(self, component: Component) -> BoolArray:
         if component.pinned is not None:
             return np.ones(len(self.instance.hosts), dtype=np.bool_)
-        demand = np.array(self._scaled.demand(component), dtype=np.int64)
+        demand = self._demand(component)
         return np.asarray((self._scaled.free >= demand).all(axis=1), dtype=np.bool_)
 
     def _copies(self, component: Component, hosts: Index) -> Index:
@@ -360,11 +358,8 @@ class AggregatedModel:
             if amount:
                 self.model.entries(self._capacity[r, hosts], columns, float(amount))
 
-    def _fewest_nodes(self) -> float:
-        return float(self.instance.in_use[self.instance.edge].sum())
 
-
-def _units(part: _Part, on_edge: Index, in_cloud: Index, queues: int) -> list[list[int]]:
+def _units(part: Part, on_edge: Index, in_cloud: Index, queues: int) -> list[list[int]]:
     """Per queue host, the hosts of the components dealt to its applications, edge first."""
     stock: list[list[int]] = [[] for _ in range(queues)]
     for k in np.flatnonzero(on_edge):
@@ -376,7 +371,3 @@ def _units(part: _Part, on_edge: Index, in_cloud: Index, queues: int) -> list[li
 
 def _join(parts: list[Index]) -> Index:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-
-
-def _join_float(parts: list[Vector]) -> Vector:
-    return np.concatenate(parts) if parts else np.zeros(0)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecotone.placement.aggregated_model import CLOUD, Dealt
+from ecotone.placement.bounds import fewest_nodes
 from ecotone.placement.classes import nameless
 from ecotone.placement.instance import Application, Component, Instance, delay_bound
 from ecotone.placement.milp import Index, Model, Objective, Vector, whole
@@ -68,8 +69,9 @@ class BallModel:
 
     def nodes(self) -> Objective:
         columns = self._f[self.instance.edge]
-        lower = float(self.instance.in_use[self.instance.edge].sum())
-        return Objective("edge nodes in use", columns, np.ones(len(columns)), lower=lower)
+        return Objective(
+            "edge nodes in use", columns, np.ones(len(columns)), lower_after=fewest_nodes(self.instance, self._scaled)
+        )
 
     def deal(self, x: Vector) -> Dealt:
         rows: list[tuple[int, ...] | None] = []

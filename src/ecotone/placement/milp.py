@@ -8,6 +8,7 @@ because this package has none.
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Literal
@@ -27,7 +28,10 @@ EPSILON = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """Minimise coefficients . x; `lower` is a bound known without solving, `integral` says all values are integers."""
+    """Minimise coefficients . x; `integral` says all values are integers.
+
+    `lower` is a bound known without solving; `lower_after` one that follows from the values of the objectives before.
+    """
 
     name: str
     columns: Index
@@ -35,6 +39,15 @@ class Objective:
     integral: bool = True
     lower: float = 0.0
     constant: float = 0.0
+    lower_after: Callable[[Sequence[float]], float] | None = None
+
+    def after(self, values: Sequence[float]) -> "Objective":
+        """The same with what is known of it once the objectives before it have these values."""
+        return self if self.lower_after is None else replace(self, lower=max(self.lower, self.lower_after(values)))
+
+    def of(self, x: Vector) -> float:
+        value = float(self.coefficients @ x[self.columns]) + self.constant
+        return float(round(value)) if self.integral else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,26 +115,51 @@ class Model:
         self._column.append(np.broadcast_to(columns, shape).ravel())
         self._value.append(np.broadcast_to(np.asarray(values, dtype=np.float64), shape).ravel())
 
+    def fix(self, columns: Index, values: Vector) -> None:
+        """These columns keep these values."""
+        lower, upper = np.concatenate(self._lower), np.concatenate(self._upper)
+        lower[columns] = upper[columns] = values
+        self._lower, self._upper = [lower], [upper]
+
+    def fork(self) -> "Model":
+        """A copy that grows on its own."""
+        twin = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list):
+                setattr(twin, name, list(value))
+        return twin
+
     def minimise(
         self, objective: Objective, *, time_limit: float | None = None, gap: float = 0.0
     ) -> tuple[Vector | None, Stage]:
-        cost = np.zeros(self.columns)
-        np.add.at(cost, objective.columns, objective.coefficients)
         options: dict[str, float] = {"mip_rel_gap": gap}
         if time_limit is not None:
             options["time_limit"] = max(time_limit, 0.01)
+        result = self._solve(objective, np.concatenate(self._integer), options)
+        return self._interpret(objective, result, gap)
+
+    def relaxation(self, objective: Objective) -> tuple[float, Vector | None]:
+        """The bound that a search starts from, and where it stands; infinite when even fractions find no answer."""
+        result = self._solve(objective, np.zeros(self.columns, dtype=np.int8), {})
+        x: Vector | None = getattr(result, "x", None)
+        if x is None:
+            return (inf if int(getattr(result, "status", 4)) == 2 else -inf), None
+        return float(objective.coefficients @ x[objective.columns]) + objective.constant, x
+
+    def _solve(self, objective: Objective, integrality: npt.NDArray[np.int8], options: dict[str, float]) -> object:
+        cost = np.zeros(self.columns)
+        np.add.at(cost, objective.columns, objective.coefficients)
         matrix = csr_array(
             (np.concatenate(self._value), (np.concatenate(self._row), np.concatenate(self._column))),
             shape=(self.rows, self.columns),
         )
-        result = milp(
+        return milp(
             cost,
-            integrality=np.concatenate(self._integer),
+            integrality=integrality,
             bounds=Bounds(np.concatenate(self._lower), np.concatenate(self._upper)),
             constraints=LinearConstraint(matrix, np.concatenate(self._row_lower), np.concatenate(self._row_upper)),
             options=options,
         )
-        return self._interpret(objective, result, gap)
 
     def _interpret(self, objective: Objective, result: object, gap: float) -> tuple[Vector | None, Stage]:
         status = int(getattr(result, "status", 4))
@@ -140,15 +178,14 @@ class Model:
         proven = value is not None and value <= bound + EPSILON * max(1.0, abs(bound))
         return x, Stage(name=objective.name, value=value, bound=bound, status="optimal" if proven else "time limit")
 
-    def relax(self) -> None:
-        """Lets every variable be a fraction: what remains is the bound that a search starts from."""
-        self._integer = [np.zeros_like(each) for each in self._integer]
-
     def limit(self, objective: Objective, value: float) -> None:
         """From here on the objective may not exceed the value."""
-        room = 0.5 if objective.integral else EPSILON * max(1.0, abs(value))
+        room = 1e-3 if objective.integral else EPSILON * max(1.0, abs(value))
         row = self.constraints(1, upper=value - objective.constant + room)
         self.entries(row, objective.columns, objective.coefficients)
+
+
+Minimise = Callable[[Model, Objective, float | None, float], tuple[Vector | None, Stage]]
 
 
 def lexicographic(
@@ -161,11 +198,14 @@ def lexicographic(
     gap: float = 0.0,
     report: Callable[[Stage], None] | None = None,
     polish: Callable[[Vector], Sequence[float] | None] | None = None,
+    minimise: Minimise | None = None,
+    cutoff: bool = True,
 ) -> Outcome:
     """Minimises the objectives in order of importance.
 
     `polish` derives a better solution from the solver's where it can and returns its values; what it derived is the
-    caller's to rebuild.
+    caller's to rebuild. `minimise` replaces the model's own. Without `cutoff` the known value is only compared with: as a
+    row it slowed the search for the shortest delay.
 
     `known` are the values of a solution at hand. A stage may use its share of the time that is left, so the time an easy
     one leaves over goes to the hard ones; without a clock every stage has the same share.
@@ -174,15 +214,21 @@ def lexicographic(
     stages: list[Stage] = []
     incumbent: Vector | None = None
     have: Sequence[float] | None = known
-    for k, objective in enumerate(objectives):
+    for k, given in enumerate(objectives):
+        objective = given.after([stage.value or 0.0 for stage in stages])
         if have is not None:
-            model.limit(objective, have[k])
+            if cutoff:
+                model.limit(objective, have[k])
             if have[k] <= objective.lower + EPSILON:
                 stages.append(Stage(name=objective.name, value=have[k], bound=have[k], status="optimal"))
                 if report is not None:
                     report(stages[-1])
                 continue
-        x, stage = model.minimise(objective, time_limit=_share(time_limit, begin, clock, len(objectives), k), gap=gap)
+        share = _share(time_limit, begin, clock, len(objectives), k)
+        if minimise is not None:
+            x, stage = minimise(model, objective, share, gap)
+        else:
+            x, stage = model.minimise(objective, time_limit=share, gap=gap)
         if have is None and stage.value is None:
             return Outcome(x=None, stages=(*stages, stage), infeasible=stage.status == "infeasible")
         if have is not None and (stage.value is None or stage.value >= have[k] - _slack(objective, have[k])):
@@ -193,7 +239,7 @@ def lexicographic(
         else:
             assert x is not None
             incumbent = x
-            have = [_value(each, x) for each in objectives]
+            have = [each.of(x) for each in objectives]
             better = None if polish is None else polish(x)
             if better is not None and list(better) < have:
                 have = list(better)
@@ -203,11 +249,6 @@ def lexicographic(
         if report is not None:
             report(stage)
     return Outcome(x=incumbent, stages=tuple(stages))
-
-
-def _value(objective: Objective, x: Vector) -> float:
-    value = float(objective.coefficients @ x[objective.columns]) + objective.constant
-    return float(round(value)) if objective.integral else value
 
 
 def _slack(objective: Objective, value: float) -> float:

@@ -20,21 +20,38 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+
 from ecotone.placement.aggregated_model import CLOUD, AggregatedModel, Dealt
 from ecotone.placement.ball_model import BallModel, applies
 from ecotone.placement.checker import violations
 from ecotone.placement.classes import application_classes
 from ecotone.placement.cloud_model import Forwarded, rent
+from ecotone.placement.counting import minimise_by_counts
 from ecotone.placement.improved_greedy import improved_greedy, replant
 from ecotone.placement.instance import Instance
 from ecotone.placement.ledger import Ledger
 from ecotone.placement.milp import Clock, Stage, lexicographic
+from ecotone.placement.neighbourhood import improve, vector
 from ecotone.placement.pogonip import pogonip
 from ecotone.placement.reasons import explain
-from ecotone.placement.solution import Figures, Placement, better, figures
+from ecotone.placement.solution import Placement, better, figures
 
 LARGE = 20_000
-EDGE_SHARE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """A part of the time that is left or, without a clock to tell, of all of it."""
+
+    left: float
+    whole: float
+
+
+EARLY = _Share(left=0.5, whole=0.45)
+DELAY = _Share(left=0.8, whole=0.4)
+IMPROVING = _Share(left=0.8, whole=0.0)
+RENTING = _Share(left=1.0, whole=0.15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +77,12 @@ class _Budget:
     gap: float
     report: Callable[[Stage], None] | None = None
 
-    def left(self, share: float = 1.0) -> float | None:
-        """Seconds for what comes next; without a clock, that share of the whole."""
+    def seconds(self, share: _Share) -> float | None:
         if self.limit is None:
             return None
-        return self.limit * share if self.clock is None else max(self.limit - (self.clock() - self.begin), 0.05)
+        if self.clock is None:
+            return self.limit * share.whole
+        return max(self.limit - (self.clock() - self.begin), 0.05) * share.left
 
 
 def pogonip_opt(
@@ -85,7 +103,7 @@ def pogonip_opt(
     stages: tuple[Stage, ...] = ()
     answer: Placement | None = None
     for pack_cloud in (False, True):
-        stages, dealt = _edge(instance, figures(instance, warm), budget, pack_cloud=pack_cloud)
+        stages, dealt = _edge(instance, warm, budget, pack_cloud=pack_cloud)
         if dealt is None:
             break
         rented = _with_cloud(instance, dealt, budget)
@@ -97,34 +115,60 @@ def pogonip_opt(
 
 
 def _edge(
-    instance: Instance, known: Figures, budget: _Budget, *, pack_cloud: bool
+    instance: Instance, warm: Placement, budget: _Budget, *, pack_cloud: bool
 ) -> tuple[tuple[Stage, ...], Dealt | None]:
     """The edge problem on the model that suits it: classes counted, or all applications different."""
-    values = [known.apps_rejected, known.forwarded_to_cloud, known.edge_nodes_used, known.latency_total_ms]
     model: AggregatedModel | BallModel = AggregatedModel(instance, pack_cloud=pack_cloud)
-    objectives = [model.rejected(), model.forwarded(), model.nodes()]
     distinct = 4 * len(application_classes(instance)) > 3 * len(instance.applications)
     by_ball = distinct and not pack_cloud and model.model.columns > LARGE and applies(instance)
     if by_ball:
         model = BallModel(instance)
-        objectives = [model.rejected(), model.forwarded(), model.nodes()]
-    else:
-        assert isinstance(model, AggregatedModel)
-        objectives.append(model.latency())
+    known = figures(instance, warm)
     outcome = lexicographic(
         model.model,
-        objectives,
-        known=values[: len(objectives)],
-        time_limit=budget.left(EDGE_SHARE),
+        [model.rejected(), model.forwarded(), model.nodes()],
+        known=[known.apps_rejected, known.forwarded_to_cloud, known.edge_nodes_used],
+        time_limit=budget.seconds(EARLY),
         clock=budget.clock,
         gap=budget.gap,
         report=budget.report,
         polish=(lambda x: _polished(instance, model.deal(x))) if by_ball else None,
     )
-    stages = outcome.stages
+    dealt = None if outcome.x is None else model.deal(outcome.x)
     if by_ball:
-        stages = (*stages, Stage(name="delay", value=known.latency_total_ms, bound=0.0, status="time limit"))
-    return stages, None if outcome.x is None else model.deal(outcome.x)
+        delay = Stage(name="delay", value=known.latency_total_ms, bound=0.0, status="time limit")
+        return (*outcome.stages, delay), dealt
+    delay, nearer = _nearest(instance, dealt or _without_cloud(instance, warm), budget, pack_cloud=pack_cloud)
+    return (*outcome.stages, delay), nearer
+
+
+def _nearest(instance: Instance, start: Dealt, budget: _Budget, *, pack_cloud: bool) -> tuple[Stage, Dealt]:
+    """The shortest delay of all placements as good as the start in everything else, on the model made for it."""
+    model = AggregatedModel(instance, pack_cloud=pack_cloud, list_homes=True)
+    x = vector(model, start)
+    for objective in (model.rejected(), model.forwarded(), model.nodes()):
+        model.model.limit(objective, objective.of(x))
+    delay = model.latency()
+    outcome = lexicographic(
+        model.model,
+        [delay],
+        known=[delay.of(x)],
+        time_limit=budget.seconds(DELAY),
+        clock=budget.clock,
+        gap=budget.gap,
+        cutoff=False,
+        minimise=lambda each, objective, limit, gap: minimise_by_counts(
+            each, objective, model.sizes(), time_limit=limit, gap=gap, clock=budget.clock
+        ),
+    )
+    x = x if outcome.x is None else np.rint(outcome.x)
+    stage = outcome.stages[0]
+    if stage.status != "optimal" and budget.clock is not None and not pack_cloud:
+        x = improve(model, delay, x, time_limit=budget.seconds(IMPROVING), clock=budget.clock)
+        stage = _against(stage, delay.of(x))
+    if budget.report is not None:
+        budget.report(stage)
+    return stage, model.deal(x)
 
 
 def _polished(instance: Instance, dealt: Dealt) -> list[float] | None:
@@ -145,7 +189,7 @@ def _with_cloud(instance: Instance, dealt: Dealt, budget: _Budget) -> tuple[Plac
         for i, host in enumerate(hosts)
         if host == CLOUD
     ]
-    rented = rent(instance, items, time_limit=budget.left(1.0 - EDGE_SHARE), gap=budget.gap, clock=budget.clock)
+    rented = rent(instance, items, time_limit=budget.seconds(RENTING), gap=budget.gap, clock=budget.clock)
     if rented.hosts is None:
         return None
     found = rented.hosts
