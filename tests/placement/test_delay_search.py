@@ -190,3 +190,8 @@ def test_the_counted_bound_fills_the_largest_nodes_first_and_counts_those_in_use
     assert [lower([0, 0]), lower([0, 1]), lower([1, 0])] == [2.0, 1.0, 0.0]
     busy = Instance((replace(hosts[0], in_use=True), *hosts[1:]), (application,), ("e0",), distance)
     assert [fewest_nodes(busy, scale(busy))([0, 0]), fewest_nodes(busy, scale(busy))([1, 0])] == [2.0, 1.0]
+
+
+def test_without_applications_there_is_nothing_to_place_and_that_is_proven() -> None:
+    instance = Instance((Host("e", "edge", (4, 4)),), (), ("e",), np.zeros((1, 1)))
+    assert pogonip_opt(instance).proven

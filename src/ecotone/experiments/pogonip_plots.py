@@ -4,6 +4,7 @@ Drawn without a display, in one sober style, with the delay bound as a line thro
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib as mpl
@@ -51,11 +52,26 @@ def deployed_bars(apps: Mapping[str, Sequence[int]], path: Path, *, submitted: i
     return _save(figure, path)
 
 
-def scaling_curves(curves: Mapping[str, Sequence[tuple[float, float]]], path: Path) -> Path:
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """How long so many pods took; `ended` is false where the time limit came first."""
+
+    pods: float
+    seconds: float
+    ended: bool = True
+
+
+def scaling_curves(curves: Mapping[str, Sequence[Timed]], path: Path) -> Path:
+    """Filled points ended by themselves; hollow ones ran into the limit, so their height says nothing."""
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    for name, points in curves.items():
-        sizes, times = zip(*sorted(points), strict=True)
-        axes.plot(sizes, times, "o-", label=name)
+    for name, unsorted in curves.items():
+        points = sorted(unsorted, key=lambda point: point.pods)
+        line = axes.plot([p.pods for p in points], [p.seconds for p in points], "-", label=name)[0]
+        for point in points:
+            face = line.get_color() if point.ended else axes.get_facecolor()
+            axes.plot(point.pods, point.seconds, "o", color=line.get_color(), markerfacecolor=face)
+    if any(not point.ended for points in curves.values() for point in points):
+        axes.plot([], [], "o", color="grey", markerfacecolor=axes.get_facecolor(), label="stopped by the time limit")
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("pods to place")

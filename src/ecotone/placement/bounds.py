@@ -32,13 +32,17 @@ def fewest_nodes(instance: Instance, scaled: Scaled) -> Callable[[Sequence[float
 
 def _stays(instance: Instance, scaled: Scaled, rejected: int, forwarded: int) -> IntArray:
     """Per resource, what is on the edge at least: the largest applications and microservices are those that are not."""
-    whole = np.array([_demands(scaled, a.components).sum(axis=0) for a in instance.applications])
-    parts = np.vstack([_demands(scaled, a.microservices) for a in instance.applications])
+    whole = _table(scaled, [_sum(scaled, a.components) for a in instance.applications])
+    parts = _table(scaled, [scaled.demand(c) for a in instance.applications for c in a.microservices])
     return np.asarray(whole.sum(axis=0) - _largest(whole, rejected) - _largest(parts, forwarded), dtype=np.int64)
 
 
-def _demands(scaled: Scaled, components: Sequence[Component]) -> IntArray:
-    return np.array([scaled.demand(c) for c in components], dtype=np.int64).reshape(len(components), len(scaled.units))
+def _sum(scaled: Scaled, components: Sequence[Component]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*map(scaled.demand, components), strict=True)))
+
+
+def _table(scaled: Scaled, demands: Sequence[tuple[int, ...]]) -> IntArray:
+    return np.array(demands, dtype=np.int64).reshape(len(demands), len(scaled.units))
 
 
 def _largest(demands: IntArray, count: int) -> IntArray:
