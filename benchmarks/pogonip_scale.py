@@ -79,7 +79,7 @@ def option(name: str, default: str) -> str:
 
 
 def main() -> None:
-    limit = float(option("--limit", "55"))
+    limit = float(option("--limit", "100"))
     if "--exact" not in sys.argv:
         heuristic()
     if "--heuristic" not in sys.argv:

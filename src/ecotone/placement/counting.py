@@ -16,6 +16,7 @@ from ecotone.placement.milp import Clock, Index, Model, Objective, Stage, Vector
 
 MARGIN = 0.02
 MOST_SIZES = 12
+SHARE_EACH = 0.05
 WHOLE = 1e-4
 
 
@@ -30,7 +31,7 @@ def minimise_by_counts(
 ) -> tuple[Vector | None, Stage]:
     """The model's optimum; `sizes` are the columns of hosts that are alike."""
     begin = clock() if clock is not None else 0.0
-    search, waiting = _decide(model, objective, sizes)
+    search, waiting = _decide(model, objective, sizes, None if time_limit is None else time_limit * SHARE_EACH)
 
     def left() -> float | None:
         if time_limit is None or clock is None:
@@ -55,16 +56,18 @@ def minimise_by_counts(
     return x, stage
 
 
-def _decide(model: Model, objective: Objective, sizes: Sequence[Index]) -> tuple[Model, list[tuple[float, Model]]]:
+def _decide(
+    model: Model, objective: Objective, sizes: Sequence[Index], seconds_each: float | None
+) -> tuple[Model, list[tuple[float, Model]]]:
     """Where to search, and what was set aside with the bound it has."""
     waiting: list[tuple[float, Model]] = []
     if len(sizes) > MOST_SIZES:
         return model, waiting
-    value, x = model.relaxation(objective)
+    value, x = model.relaxation(objective, time_limit=seconds_each)
     for _ in range(2 * len(sizes)):
         if x is None:
             break
-        chosen = _widest(model, objective, sizes, value, x)
+        chosen = _widest(model, objective, sizes, (value, x), seconds_each)
         if chosen is None:
             break
         (value, x, model), (bound, _, side) = chosen
@@ -77,9 +80,10 @@ Side = tuple[float, Vector | None, Model]
 
 
 def _widest(
-    model: Model, objective: Objective, sizes: Sequence[Index], value: float, x: Vector
+    model: Model, objective: Objective, sizes: Sequence[Index], start: tuple[float, Vector], seconds_each: float | None
 ) -> tuple[Side, Side] | None:
-    """The count whose two sides differ most, the better side first; None when no side is far off."""
+    """The count whose worse side is farthest off, the better side first; None when no side is far off."""
+    value, x = start
     best: tuple[Side, Side] | None = None
     for columns in sizes:
         count = float(x[columns].sum())
@@ -88,11 +92,10 @@ def _widest(
         few, many = model.fork(), model.fork()
         few.entries(few.constraints(1, upper=float(floor(count))), columns, 1.0)
         many.entries(many.constraints(1, lower=float(ceil(count))), columns, 1.0)
-        sides: list[Side] = sorted(
-            ((*side.relaxation(objective), side) for side in (few, many)), key=lambda each: each[0]
-        )
-        near, far = sides
-        if far[0] > value + MARGIN * abs(value) and (best is None or far[0] > best[1][0]):
+        sides: list[Side] = [(*each.relaxation(objective, time_limit=seconds_each), each) for each in (few, many)]
+        near, far = sorted(sides, key=lambda side: side[0])
+        told = near[0] > -inf
+        if told and far[0] > value + MARGIN * abs(value) and (best is None or far[0] > best[1][0]):
             best = near, far
     return best
 

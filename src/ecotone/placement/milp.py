@@ -138,12 +138,17 @@ class Model:
         result = self._solve(objective, np.concatenate(self._integer), options)
         return self._interpret(objective, result, gap)
 
-    def relaxation(self, objective: Objective) -> tuple[float, Vector | None]:
-        """The bound that a search starts from, and where it stands; infinite when even fractions find no answer."""
-        result = self._solve(objective, np.zeros(self.columns, dtype=np.int8), {})
+    def relaxation(self, objective: Objective, *, time_limit: float | None = None) -> tuple[float, Vector | None]:
+        """The bound that a search starts from, and where it stands.
+
+        Infinite without an x when even fractions find no answer; minus infinite when the time ran out.
+        """
+        options = {} if time_limit is None else {"time_limit": max(time_limit, 0.01)}
+        result = self._solve(objective, np.zeros(self.columns, dtype=np.int8), options)
         x: Vector | None = getattr(result, "x", None)
-        if x is None:
-            return (inf if int(getattr(result, "status", 4)) == 2 else -inf), None
+        status = int(getattr(result, "status", 4))
+        if status != 0 or x is None:
+            return (inf if status == 2 else -inf), None
         return float(objective.coefficients @ x[objective.columns]) + objective.constant, x
 
     def _solve(self, objective: Objective, integrality: npt.NDArray[np.int8], options: dict[str, float]) -> object:

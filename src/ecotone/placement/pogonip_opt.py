@@ -7,8 +7,8 @@ does not fit. Here forwarding always weighs more than any number of nodes, delay
 optimal, and what cannot be placed is rejected with a reason. Edge nodes count one each, as in the paper's
 experiments.
 
-The heuristics run first. Their answer bounds every stage, is returned if nothing better is found in time, and so the
-result is never worse than theirs. `stages` say for every objective what was reached, what was proven and the gap.
+The heuristics run first. Their answer bounds every stage but the delay, is returned if nothing better is found in time,
+and so the result is never worse than theirs. `stages` say for every objective what was reached, what was proven and the gap.
 
 Exactness. The delay stage knows the cloud by the nearest host a component may use: exact when cloud hosts are equally
 far from a queue, as in the paper; otherwise delay to the cloud may come out longer than the stage says, and the
@@ -93,7 +93,8 @@ def pogonip_opt(
     clock: Clock | None = None,
     report: Callable[[Stage], None] | None = None,
 ) -> Exact:
-    """`clock` (seconds, any origin) lets one time limit cover all stages; without it each gets an equal share.
+    """`clock` (seconds, any origin) lets one time limit cover all stages; without it each gets a fixed share, and
+    an answer that is not proven is not improved either: nobody could tell when to stop.
 
     `report` hears of every edge objective as soon as it is settled.
     """
