@@ -54,9 +54,9 @@ def deployed_bars(apps: Mapping[str, Sequence[int]], path: Path, *, submitted: i
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """How long so many pods took; `ended` is false where the time limit came first."""
+    """How long a cluster of so many nodes took; `ended` is false where the time limit came first."""
 
-    pods: float
+    nodes: float
     seconds: float
     ended: bool = True
 
@@ -65,16 +65,16 @@ def scaling_curves(curves: Mapping[str, Sequence[Timed]], path: Path) -> Path:
     """Filled points ended by themselves; hollow ones ran into the limit, so their height says nothing."""
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
     for name, unsorted in curves.items():
-        points = sorted(unsorted, key=lambda point: point.pods)
-        line = axes.plot([p.pods for p in points], [p.seconds for p in points], "-", label=name)[0]
+        points = sorted(unsorted, key=lambda point: point.nodes)
+        line = axes.plot([p.nodes for p in points], [p.seconds for p in points], "-", label=name)[0]
         for point in points:
             face = line.get_color() if point.ended else axes.get_facecolor()
-            axes.plot(point.pods, point.seconds, "o", color=line.get_color(), markerfacecolor=face)
+            axes.plot(point.nodes, point.seconds, "o", color=line.get_color(), markerfacecolor=face)
     if any(not point.ended for points in curves.values() for point in points):
         axes.plot([], [], "o", color="grey", markerfacecolor=axes.get_facecolor(), label="stopped by the time limit")
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlabel("pods to place")
+    axes.set_xlabel("edge nodes")
     axes.set_ylabel("seconds")
     axes.set_title("Time to place everything")
     axes.grid(visible=True, which="major", alpha=0.3)

@@ -98,11 +98,11 @@ def run(options: Options) -> Result:
         from ecotone.experiments.pogonip_plots import Timed, scaling_curves
 
         curves = {
-            "pogonip": [Timed(float(str(r[2])), float(str(r[3]))) for r in heuristic],
-            "improved greedy": [Timed(float(str(r[2])), float(str(r[4]))) for r in heuristic],
+            "pogonip": [Timed(float(str(r[0])), float(str(r[3]))) for r in heuristic],
+            "improved greedy": [Timed(float(str(r[0])), float(str(r[4]))) for r in heuristic],
             **{
                 f"pogonip-opt, {name}": [
-                    Timed(5.0 * float(str(r[1])), float(str(r[3])), ended=r[8] == "yes") for r in exact if r[2] == which
+                    Timed(float(str(r[0])), float(str(r[3])), ended=r[8] == "yes") for r in exact if r[2] == which
                 ]
                 for name, which in (("one class", "taxi, 1 sizes"), ("three classes", "taxi, 3 sizes"))
             },

@@ -49,6 +49,7 @@ class _Share:
 
 
 EARLY = _Share(left=0.5, whole=0.45)
+EARLY_ALONE = _Share(left=0.9, whole=0.85)
 DELAY = _Share(left=0.8, whole=0.4)
 IMPROVING = _Share(left=0.8, whole=0.0)
 RENTING = _Share(left=1.0, whole=0.15)
@@ -129,7 +130,7 @@ def _edge(
         model.model,
         [model.rejected(), model.forwarded(), model.nodes()],
         known=[known.apps_rejected, known.forwarded_to_cloud, known.edge_nodes_used],
-        time_limit=budget.seconds(EARLY),
+        time_limit=budget.seconds(EARLY_ALONE if by_ball else EARLY),
         clock=budget.clock,
         gap=budget.gap,
         report=budget.report,
