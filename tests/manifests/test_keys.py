@@ -123,3 +123,12 @@ def test_protocols_say_who_is_waited_for():
 def test_measured_at_that_is_no_time_counts_as_not_said():
     assert keys.measured_at({"ecotone.dev/measured-at": "1970-01-01T00:01:00Z"}) == 60.0
     assert keys.measured_at({"ecotone.dev/measured-at": "soon"}) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["latencies", "bandwidths", "losses", "traffic", "requests", "affinity", "deadlines", "protocols"]
+)
+def test_every_key_that_holds_an_object_is_missed_when_it_holds_none(name):
+    key = f"ecotone.dev/{name}"
+    assert keys.unreadable({key: "{db: 3}"}) == [key]
+    assert keys.unreadable({key: '{"db": 3}'}) == []

@@ -232,6 +232,9 @@ def _finite(value: object) -> float | None:
     return None
 
 
+_JSON_OBJECTS = (LATENCIES, BANDWIDTHS, LOSSES, TRAFFIC, REQUESTS, AFFINITY, DEADLINES, PROTOCOLS)
+
+
 def unreadable(notes: Notes) -> list[str]:
     """Our own keys that are there and say nothing anybody could use: most often a slip of the pen."""
     checks: dict[str, object] = {
@@ -244,9 +247,7 @@ def unreadable(notes: Notes) -> list[str]:
         COORDINATES: coordinates(notes),
         INDEX: index(notes),
         PRICE: number(notes.get(PRICE)),
-        **{
-            key: json_object(notes[key]) for key in (LATENCIES, TRAFFIC, AFFINITY, DEADLINES, PROTOCOLS) if key in notes
-        },
+        **{key: json_object(notes[key]) for key in _JSON_OBJECTS if key in notes},
     }
     return [key for key, value in checks.items() if key in notes and value is None]
 
