@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ecotone.experiments.pogonip_instances import edge_cluster, random_small
-from ecotone.placement import counting
+from ecotone.placement import counting, neighbourhood
 from ecotone.placement import homes as homes_module
 from ecotone.placement.aggregated_model import CLOUD, AggregatedModel, Dealt
 from ecotone.placement.bounds import fewest_nodes
@@ -16,7 +16,7 @@ from ecotone.placement.checker import violations
 from ecotone.placement.homes import Tenant, divides, fits, homes
 from ecotone.placement.improved_greedy import improved_greedy
 from ecotone.placement.instance import Application, Component, Host, Instance
-from ecotone.placement.milp import Index, Model, Objective
+from ecotone.placement.milp import Index, Model, Objective, Stage, Vector
 from ecotone.placement.neighbourhood import improve, vector
 from ecotone.placement.pogonip_opt import pogonip_opt
 from ecotone.placement.scaling import scale
@@ -164,6 +164,23 @@ def test_neighbourhoods_make_a_greedy_answer_better_and_break_nothing(seed: int)
     hosts = model.deal(after).hosts
     assert not any(CLOUD in row for row in hosts if row is not None)
     assert violations(instance, Placement(hosts=hosts, reasons=start.reasons)) == []
+
+
+def test_without_a_clock_neighbourhoods_are_asked_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbourhood, "BLIND_ROUNDS", 1)
+    instance = edge_cluster(nodes=30, applications=8, classes=2, seed=0, cloud=6)
+    model = AggregatedModel(instance, list_homes=True)
+    x = vector(model, _dealt(instance, improved_greedy(instance)))
+    asked: list[float | None] = []
+    minimise = Model.minimise
+
+    def counted(self: Model, objective: Objective, *, time_limit: float | None = None) -> tuple[Vector | None, Stage]:
+        asked.append(time_limit)
+        return minimise(self, objective, time_limit=time_limit)
+
+    monkeypatch.setattr(Model, "minimise", counted)
+    improve(model, model.latency(), x, time_limit=0.5, clock=None)
+    assert asked == [0.5]
 
 
 def test_neighbourhoods_end_when_the_time_is_up() -> None:

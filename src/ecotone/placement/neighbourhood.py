@@ -6,6 +6,8 @@ such question is small, its answer is never worse than what was there, and the h
 first.
 """
 
+from itertools import count
+
 import numpy as np
 
 from ecotone.placement.aggregated_model import CLOUD, AggregatedModel, Dealt, Group
@@ -13,28 +15,36 @@ from ecotone.placement.milp import Clock, Index, Objective, Vector
 
 NEIGHBOURS = 8
 SECONDS_EACH = 2.0
+BLIND_ROUNDS = 30
 
 
 def improve(
     model: AggregatedModel, objective: Objective, start: Vector, *, time_limit: float | None, clock: Clock | None
 ) -> Vector:
-    """A solution at least as good as the start: no neighbourhood makes it better, or the time is up."""
+    """A solution at least as good as the start: no neighbourhood makes it better, or the time is up.
+
+    Without a clock the time is dealt out to so many neighbourhoods, whether they need it or not.
+    """
     begin = clock() if clock is not None else 0.0
+    blind = time_limit is not None and clock is None
+    seconds = None if time_limit is None else time_limit / BLIND_ROUNDS if blind else SECONDS_EACH
     x, value = start, objective.of(start)
     settled: set[int] = set()
-    while True:
+    for done in count():
         centres = [v for v in _by_delay(model, x) if v not in settled]
-        if not centres or (time_limit is not None and clock is not None and clock() - begin > time_limit):
-            return x
+        late = time_limit is not None and clock is not None and clock() - begin > time_limit
+        if not centres or late or (blind and done == BLIND_ROUNDS):
+            break
         near = _neighbours(model, centres[0])
         part = model.model.fork()
         fixed = np.setdiff1d(np.arange(part.columns), _columns_of(model, near))
         part.fix(fixed, x[fixed])
-        found, stage = part.minimise(objective, time_limit=None if time_limit is None else SECONDS_EACH)
+        found, stage = part.minimise(objective, time_limit=seconds)
         if found is not None and stage.value is not None and stage.value < value - 1e-6 * max(1.0, value):
             x, value = np.rint(found), stage.value
             settled -= set(near.tolist())
         settled.add(centres[0])
+    return x
 
 
 def vector(model: AggregatedModel, dealt: Dealt) -> Vector:

@@ -48,11 +48,11 @@ class _Share:
     whole: float
 
 
-EARLY = _Share(left=0.5, whole=0.45)
-EARLY_ALONE = _Share(left=0.9, whole=0.85)
-DELAY = _Share(left=0.8, whole=0.4)
-IMPROVING = _Share(left=0.8, whole=0.0)
-RENTING = _Share(left=1.0, whole=0.15)
+EARLY = _Share(left=0.5, whole=0.4)
+EARLY_ALONE = _Share(left=0.9, whole=0.9)
+DELAY = _Share(left=0.8, whole=0.35)
+IMPROVING = _Share(left=0.8, whole=0.15)
+RENTING = _Share(left=1.0, whole=0.1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,7 @@ def pogonip_opt(
     clock: Clock | None = None,
     report: Callable[[Stage], None] | None = None,
 ) -> Exact:
-    """`clock` (seconds, any origin) lets one time limit cover all stages; without it each gets a fixed share, and
-    an answer that is not proven is not improved either: nobody could tell when to stop.
+    """`clock` (seconds, any origin) lets one time limit cover all stages; without it each gets a fixed share.
 
     `report` hears of every edge objective as soon as it is settled.
     """
@@ -165,7 +164,7 @@ def _nearest(instance: Instance, start: Dealt, budget: _Budget, *, pack_cloud: b
     )
     x = x if outcome.x is None else np.rint(outcome.x)
     stage = outcome.stages[0]
-    if stage.status != "optimal" and budget.clock is not None and not pack_cloud:
+    if (stage.gap or 0.0) > budget.gap and not pack_cloud:
         x = improve(model, delay, x, time_limit=budget.seconds(IMPROVING), clock=budget.clock)
         stage = _against(stage, delay.of(x))
     if budget.report is not None:
