@@ -143,11 +143,30 @@ def _at_least(model: Model, terms: Sequence[tuple[Index, float]], least: float) 
 
 
 @pytest.mark.parametrize(
-    ("coefficients", "expected"), [([5.0, 10.0, 25.0], 5.0), ([3.0, 7.0], 1.0), ([2.5, 5.0], 0.0), ([], 0.0)]
+    ("coefficients", "integer", "expected"),
+    [([5.0, 10.0, 25.0], True, 5.0), ([3.0, 7.0], True, 1.0), ([2.5, 5.0], True, 0.0), ([5.0], False, 0.0)],
 )
-def test_the_step_between_two_values(coefficients: list[float], expected: float) -> None:
-    columns = np.arange(len(coefficients))
-    assert counting.step(Objective("delay", columns, np.array(coefficients), integral=False)) == expected
+def test_the_step_between_two_values(coefficients: list[float], integer: bool, expected: float) -> None:
+    model = Model()
+    columns = model.variables(len(coefficients), integer=integer)
+    assert counting.step(model, Objective("delay", columns, np.array(coefficients), integral=False)) == expected
+
+
+def test_a_side_that_may_be_better_by_one_step_is_searched() -> None:
+    """One of a kind costs a half in fractions and 2 in whole numbers; two cost 1, which is also their bound."""
+    model = Model()
+    count, half, cost = (model.variables(1, upper=3.0) for _ in range(3))
+    odd = model.variables(1, upper=1.0, integer=False)
+    _at_least(model, [(count, 2.0), (cost, 1.0)], 2.5)
+    _at_least(model, [(count, -2.0), (cost, 1.0)], -3.0)
+    _at_least(model, [(count, -1.0), (half, 2.0), (odd, 1.0)], 0.0)
+    _at_least(model, [(count, 1.0), (half, -2.0), (odd, 1.0)], 0.0)
+    _at_least(model, [(odd, -2.0), (cost, 1.0)], 0.0)
+    objective = Objective("cost", cost, np.ones(1), integral=False)
+    _, waiting = counting._decide(model, objective, [count], None)
+    assert [bound for bound, _ in waiting] == pytest.approx([1.0])
+    _, stage = counting.minimise_by_counts(model, objective, [count], time_limit=None, gap=0.0, clock=None)
+    assert (stage.value, stage.bound, stage.status) == (pytest.approx(1.0), pytest.approx(1.0), "optimal")
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -247,33 +247,40 @@ class AggregatedModel:
         """W for the hosts that may hold queues; a host with too many homes to list goes without."""
         free = [group for group in self.groups if group.kind.application.queue.pinned is None]
         for v in sorted({int(host) for group in free for host in group.queue_hosts}):
-            here = [(group, int(np.searchsorted(group.queue_hosts, v))) for group in free if v in group.queue_hosts]
-            listed = homes(self._scaled.free[v], [self._tenant(group, v) for group, _ in here])
+            here = [group for group in free if v in group.queue_hosts]
+            own = [self._own(group, v) for group in here]
+            listed = homes(self._scaled.free[v], list(map(self._tenant, here, own)))
             if listed is not None:
-                self._tighten(v, here, listed)
+                self._tighten(v, here, own, listed)
 
-    def _tenant(self, group: Group, v: int) -> Tenant:
-        own: list[tuple[Index, int] | None] = []
-        for part, (component, k) in zip(group.parts, group.kind.components, strict=True):
-            here = component.pinned is None and bool(
-                (group.queue_hosts[part.pair_queue[part.pair_host == v]] == v).any()
-            )
-            own.append((self._demand(component), k) if here else None)
-        return Tenant(queue=self._demand(group.kind.application.queue), most=group.kind.size, own=tuple(own))
+    def _own(self, group: Group, v: int) -> list[Index]:
+        """Per component class the column of those beside their own queue on v, if they may be there."""
+        place = int(np.searchsorted(group.queue_hosts, v))
+        return [
+            part.x[(part.pair_queue == place) & (part.pair_host == v)] if component.pinned is None else part.x[:0]
+            for part, (component, _) in zip(group.parts, group.kind.components, strict=True)
+        ]
 
-    def _tighten(self, v: int, here: list[tuple[Group, int]], listed: Homes) -> None:
+    def _tenant(self, group: Group, own: list[Index]) -> Tenant:
+        return Tenant(
+            queue=self._demand(group.kind.application.queue),
+            most=group.kind.size,
+            own=tuple(
+                (self._demand(component), k) if len(column) else None
+                for column, (component, k) in zip(own, group.kind.components, strict=True)
+            ),
+        )
+
+    def _tighten(self, v: int, here: list[Group], own: list[list[Index]], listed: Homes) -> None:
         model = self.model
         w = model.variables(len(listed.left))
         row = model.constraints(1, upper=0.0)
         model.entries(row, w, 1.0)
         model.entries(row, self.f[[v]], -1.0)
         followers: list[tuple[Index, Index]] = []
-        for position, (group, place) in enumerate(here):
-            followers.append((group.q[[place]], listed.queues[:, position]))
-            for c, part in enumerate(group.parts):
-                own = part.x[(part.pair_queue == place) & (part.pair_host == v)]
-                if len(own) and group.kind.components[c][0].pinned is None:
-                    followers.append((own, listed.own[position][:, c]))
+        for position, (group, beside) in enumerate(zip(here, own, strict=True)):
+            followers.append((group.q[group.queue_hosts == v], listed.queues[:, position]))
+            followers += [(x, listed.own[position][:, c]) for c, x in enumerate(beside) if len(x)]
         for column, counts in followers:
             self._follows(column, w, counts)
         resident = _join([column for column, _ in followers])

@@ -39,9 +39,10 @@ def minimise_by_counts(
         return max(time_limit - (clock() - begin), 0.05)
 
     x, stage = search.minimise(objective, time_limit=left(), gap=gap)
+    closest = max(step(model, objective) - WHOLE, WHOLE)
     for bound, side in sorted(waiting, key=lambda each: each[0]):
         if stage.value is not None:
-            if bound > stage.value - step(objective) - WHOLE:
+            if bound > stage.value - closest:
                 continue
             side.limit(objective, stage.value)
         other, found = side.minimise(objective, time_limit=left(), gap=gap)
@@ -100,9 +101,9 @@ def _widest(
     return best
 
 
-def step(objective: Objective) -> float:
+def step(model: Model, objective: Objective) -> float:
     """No two values of the objective are closer than this; 0 when nothing is known."""
     whole = np.rint(objective.coefficients)
-    if len(whole) and np.array_equal(whole, objective.coefficients):
+    if len(whole) and np.array_equal(whole, objective.coefficients) and model.whole_numbers(objective.columns):
         return float(gcd(*(int(each) for each in np.unique(whole))))
     return 0.0

@@ -121,6 +121,10 @@ class Model:
         lower[columns] = upper[columns] = values
         self._lower, self._upper = [lower], [upper]
 
+    def whole_numbers(self, columns: Index) -> bool:
+        """Whether all these columns are integers."""
+        return bool(np.concatenate(self._integer)[columns].all())
+
     def fork(self) -> "Model":
         """A copy that grows on its own."""
         twin = copy(self)
@@ -190,9 +194,6 @@ class Model:
         self.entries(row, objective.columns, objective.coefficients)
 
 
-Minimise = Callable[[Model, Objective, float | None, float], tuple[Vector | None, Stage]]
-
-
 def lexicographic(
     model: Model,
     objectives: Sequence[Objective],
@@ -203,14 +204,11 @@ def lexicographic(
     gap: float = 0.0,
     report: Callable[[Stage], None] | None = None,
     polish: Callable[[Vector], Sequence[float] | None] | None = None,
-    minimise: Minimise | None = None,
-    cutoff: bool = True,
 ) -> Outcome:
     """Minimises the objectives in order of importance.
 
     `polish` derives a better solution from the solver's where it can and returns its values; what it derived is the
-    caller's to rebuild. `minimise` replaces the model's own. Without `cutoff` the known value is only compared with: as a
-    row it slowed the search for the shortest delay.
+    caller's to rebuild.
 
     `known` are the values of a solution at hand. A stage may use its share of the time that is left, so the time an easy
     one leaves over goes to the hard ones; without a clock every stage has the same share.
@@ -222,18 +220,13 @@ def lexicographic(
     for k, given in enumerate(objectives):
         objective = given.after([stage.value or 0.0 for stage in stages])
         if have is not None:
-            if cutoff:
-                model.limit(objective, have[k])
+            model.limit(objective, have[k])
             if have[k] <= objective.lower + EPSILON:
                 stages.append(Stage(name=objective.name, value=have[k], bound=have[k], status="optimal"))
                 if report is not None:
                     report(stages[-1])
                 continue
-        share = _share(time_limit, begin, clock, len(objectives), k)
-        if minimise is not None:
-            x, stage = minimise(model, objective, share, gap)
-        else:
-            x, stage = model.minimise(objective, time_limit=share, gap=gap)
+        x, stage = model.minimise(objective, time_limit=_share(time_limit, begin, clock, len(objectives), k), gap=gap)
         if have is None and stage.value is None:
             return Outcome(x=None, stages=(*stages, stage), infeasible=stage.status == "infeasible")
         if have is not None and (stage.value is None or stage.value >= have[k] - _slack(objective, have[k])):
