@@ -15,7 +15,7 @@ from ecotone.placement.bounds import fewest_nodes
 from ecotone.placement.checker import violations
 from ecotone.placement.homes import Tenant, divides, fits, homes
 from ecotone.placement.improved_greedy import improved_greedy
-from ecotone.placement.instance import Application, Component, Host, Instance
+from ecotone.placement.instance import Application, Component, Host, Instance, Tier
 from ecotone.placement.milp import Index, Model, Objective, Stage, Vector
 from ecotone.placement.neighbourhood import improve, vector
 from ecotone.placement.pogonip_opt import pogonip_opt
@@ -229,6 +229,7 @@ def test_the_counted_bound_fills_the_largest_nodes_first_and_counts_those_in_use
     assert [fewest_nodes(busy, scale(busy))([0, 0]), fewest_nodes(busy, scale(busy))([1, 0])] == [2.0, 1.0]
 
 
-def test_without_applications_there_is_nothing_to_place_and_that_is_proven() -> None:
-    instance = Instance((Host("e", "edge", (4, 4)),), (), ("e",), np.zeros((1, 1)))
+@pytest.mark.parametrize("tier", ["edge", "cloud"])
+def test_without_applications_there_is_nothing_to_place_and_that_is_proven(tier: Tier) -> None:
+    instance = Instance((Host("e", tier, (4, 4)),), (), ("e",), np.zeros((1, 1)))
     assert pogonip_opt(instance).proven

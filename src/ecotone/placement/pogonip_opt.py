@@ -150,6 +150,11 @@ def _nearest(instance: Instance, start: Dealt, budget: _Budget, *, pack_cloud: b
     for objective in (model.rejected(), model.forwarded(), model.nodes()):
         model.model.limit(objective, objective.of(x))
     delay = model.latency()
+    if delay.of(x) <= delay.lower:
+        settled = Stage(name=delay.name, value=delay.of(x), bound=delay.of(x), status="optimal")
+        if budget.report is not None:
+            budget.report(settled)
+        return settled, model.deal(x)
     # The delay at hand is compared with, not made a row: that slowed the search.
     found, stage = minimise_by_counts(
         model.model, delay, model.sizes(), time_limit=budget.seconds(DELAY), gap=budget.gap, clock=budget.clock
