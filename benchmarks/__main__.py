@@ -23,7 +23,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-ON_REQUEST = frozenset({"scheduler_throughput", "scheduler_latency"})
+ON_REQUEST = frozenset(
+    {"scheduler_throughput", "scheduler_latency", "cold_start", "bare_posts", "documented", "monitor_scale"}
+)
 
 
 def known() -> list[str]:

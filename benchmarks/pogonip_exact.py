@@ -13,11 +13,11 @@ from collections.abc import Callable
 from statistics import median
 from time import process_time
 
-from ecotone.placement.aggregated_model import AggregatedModel
-from ecotone.placement.instance import Instance
-from ecotone.placement.paper_model import cloud_problem, edge_problem
-from ecotone.placement.pogonip_opt import pogonip_opt
-from ecotone.placement.taxi import scenario_2
+from ecotone.placement.exact.aggregated_model import AggregatedModel
+from ecotone.placement.exact.paper_model import cloud_problem, edge_problem
+from ecotone.placement.exact.pogonip_opt import pogonip_opt
+from ecotone.placement.problem.instance import Instance
+from ecotone.placement.problem.taxi import scenario_2
 
 CPLEX_MS = {8: 334.8, 10: 576.0}
 

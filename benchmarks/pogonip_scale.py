@@ -13,14 +13,14 @@ import sys
 from collections.abc import Callable
 from time import monotonic, perf_counter, process_time
 
-from ecotone.experiments.pogonip_instances import edge_cluster, taxi_cluster
-from ecotone.placement.checker import violations
-from ecotone.placement.improved_greedy import improved_greedy
-from ecotone.placement.instance import Instance
-from ecotone.placement.milp import Stage
-from ecotone.placement.pogonip import pogonip
-from ecotone.placement.pogonip_opt import pogonip_opt
-from ecotone.placement.solution import figures
+from ecotone.experiments.pogonip.instances import edge_cluster, taxi_cluster
+from ecotone.placement.exact.milp import Stage
+from ecotone.placement.exact.pogonip_opt import pogonip_opt
+from ecotone.placement.heuristic.improved_greedy import improved_greedy
+from ecotone.placement.heuristic.pogonip import pogonip
+from ecotone.placement.problem.checker import violations
+from ecotone.placement.problem.instance import Instance
+from ecotone.placement.problem.solution import figures
 
 
 def heuristic() -> None:

@@ -49,14 +49,12 @@ def reasons(plugin: Any, state: ClusterState, pod: Pod) -> dict[str, list[tuple[
     return found
 
 
-def raw_scores(
-    plugin: Any, state: ClusterState, pod: Pod, *, feasible: list[str] | None = None
-) -> dict[str, float] | None:
+def raw_scores(plugin: Any, state: ClusterState, pod: Pod, *, feasible: list[str] | None = None) -> Any:
     return _scores(plugin, state, pod, feasible)[0]
 
 
-def scores(plugin: Any, state: ClusterState, pod: Pod, *, feasible: list[str] | None = None) -> dict[str, float] | None:
-    """Normalised scores by node, over the feasible ones."""
+def scores(plugin: Any, state: ClusterState, pod: Pod, *, feasible: list[str] | None = None) -> Any:
+    """Normalised scores by node, over the feasible ones; None where the plugin gives none."""
     return _scores(plugin, state, pod, feasible)[1]
 
 

@@ -38,6 +38,15 @@ def node(
     return Node(name, allocatable=allocatable, labels=own, taints=tuple(taints), **more)
 
 
+def edge_fog_cloud() -> list[Node]:
+    """Three nodes in a line: the edge 10 ms from the fog and 100 ms from the cloud, the fog 90 ms from the cloud."""
+    return [
+        node("edge", latencies={"fog": 10.0, "cloud": 100.0}),
+        node("fog", latencies={"cloud": 90.0}),
+        node("cloud"),
+    ]
+
+
 def pod(
     name: str,
     *,
@@ -74,7 +83,7 @@ def pod(
         spec=PodSpec(**fields),
         **of_kind,
     )
-    bound = {} if node is None else {"phase": "Running", "bound_at": created}
+    bound: dict[str, Any] = {} if node is None else {"phase": "Running", "bound_at": created}
     return Pod(
         name, uid=more.pop("uid", f"uid-{namespace}-{name}"), kind=kind, node=node, created=created, **bound | more
     )
@@ -98,8 +107,8 @@ def cluster(
     state.set_nodes(nodes)
     for each in workloads:
         state.put_workload(each)
-    for each in pods:
-        state.put_pod(each)
+    for one in pods:
+        state.put_pod(one)
     return state
 
 

@@ -68,8 +68,8 @@ def test_explain_as_json_has_the_published_shape(run, cluster):
     assert "scores" not in nodes["cloud-1"]
     best = nodes["edge-2"]
     assert best["feasible"] is True and best["reasons"] == []
-    assert best["scores"]["NetworkAware"] == {"raw": 0.0, "normalized": 100.0, "weight": 0.5}
-    assert nodes["edge-1"]["scores"]["NetworkAware"]["raw"] == -4000.0
+    assert best["scores"]["NetworkAware"] == {"raw": 0.0, "normalized": 0.0, "weight": 0.5}
+    assert nodes["edge-1"]["scores"]["NetworkAware"] == {"raw": -4000.0, "normalized": -4000.0, "weight": 0.5}
     assert best["total"] == pytest.approx(sum(s["normalized"] * s["weight"] for s in best["scores"].values()))
 
 
@@ -138,7 +138,7 @@ def test_plan_in_its_other_forms(run, cluster):
     assert yaml.safe_load(text) == json.loads(run("plan", "-f", cluster, "--policy", "first-fit", "-o", "json").out)
     table = run("plan", "-f", cluster, "--policy", "first-fit")
     assert table.out.splitlines()[0].split() == ["ACTION", "POD", "NODE", "WHY"]
-    assert "1 bound, 1 waiting; nothing was changed" in table.err
+    assert "would bind 1 pod; 1 pod would wait (dry run)" in table.err
     assert run("plan", "-f", cluster, "-n", "shop", "--policy", "first-fit", "-o", "name").out == "pod/shop/web-0\n"
 
 

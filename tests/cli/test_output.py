@@ -1,6 +1,6 @@
 import json
 
-from ecotone.cli.output import as_json, notes
+from ecotone.cli.terminal.output import as_json, notes
 
 
 def test_figures_that_are_no_numbers_are_null():

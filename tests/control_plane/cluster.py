@@ -7,6 +7,7 @@ kubelet keeps nodes ready and pods running.
 
 from __future__ import annotations
 
+import builtins
 import json
 import secrets
 import ssl
@@ -121,7 +122,7 @@ class Cluster:
     def start_apiserver(self) -> None:
         disabled = "" if self._with_kwok else "--disable-admission-plugins=TaintNodesByCondition,ServiceAccount"
         key = self.directory / "service-account.key"
-        command = [
+        command: builtins.list[str | Path] = [
             self.bin / "kube-apiserver",
             f"--etcd-servers={self.etcd_address}",
             "--bind-address=127.0.0.1",
@@ -141,12 +142,18 @@ class Cluster:
             policy = self.directory / "audit-policy.yaml"
             policy.write_text("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]\n")
             command += [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit_log}"]
-        self.apiserver = self.child("kube-apiserver", [part for part in [*command, disabled] if part])
+        self.apiserver = self.child("kube-apiserver", [*command, disabled] if disabled else command)
         certificate = self.directory / "certs" / "apiserver.crt"
         wait_until(certificate.is_file, timeout=30, what="server certificate", child=self.apiserver)
         self._tls = ssl.create_default_context(cafile=str(certificate))
         wait_until(self._ready, timeout=60, what="ready API server", child=self.apiserver)
         self.write_kubeconfig(self.kubeconfig, user="admin")
+
+    def restart_apiserver(self) -> None:
+        """Gone at once, as in a crash, and back with the same data, address and certificate."""
+        self.apiserver.kill()
+        self.forget(self.apiserver)
+        self.start_apiserver()
 
     def _ready(self) -> bool:
         try:
@@ -247,10 +254,13 @@ class Cluster:
         content_type: str = "application/json",
         raw: bool = False,
         timeout: float = 60,
+        acting_as: str | None = None,
     ) -> Any:
-        """A plain blocking request, independent of the code under test."""
+        """A plain blocking request, independent of the code under test; ``acting_as`` impersonates another user."""
         request = urllib.request.Request(self.server + path, method=method)
         request.add_header("Authorization", f"Bearer {self._tokens[user]}")
+        if acting_as is not None:
+            request.add_header("Impersonate-User", acting_as)
         data = None
         if body is not None:
             request.add_header("Content-Type", content_type)
@@ -266,12 +276,16 @@ class Cluster:
         self, *arguments: str, env: dict[str, str] | None = None, plain: bool = False
     ) -> subprocess.CompletedProcess[str]:
         """``plain`` adds no flag of its own: in front of a plugin's name kubectl would take it for the plugin."""
-        own = [] if plain else [f"--kubeconfig={self.kubeconfig}"]
-        command = [self.bin / "kubectl", *own, *arguments]
+        own: builtins.list[str] = [] if plain else [f"--kubeconfig={self.kubeconfig}"]
+        command = [str(self.bin / "kubectl"), *own, *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=60)
 
     def token(self, user: str) -> str:
         return self._tokens[user]
+
+    def add_token(self, user: str, token: str) -> None:
+        """A token that the cluster itself has issued."""
+        self._tokens[user] = token
 
     def review(self, user: str, rule: dict[str, Any]) -> bool:
         """Whether this user has the right that the rule describes."""
@@ -291,10 +305,10 @@ class Cluster:
         answer = self.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", body)
         return bool(answer["status"]["allowed"])
 
-    def list(self, path: str) -> list[dict[str, Any]]:
+    def list(self, path: str) -> builtins.list[dict[str, Any]]:
         return self.call("GET", path)["items"]
 
-    def pods(self, namespace: str = "default") -> list[dict[str, Any]]:
+    def pods(self, namespace: str = "default") -> builtins.list[dict[str, Any]]:
         return self.list(f"/api/v1/namespaces/{namespace}/pods")
 
     def create(self, *objects: dict[str, Any]) -> None:
@@ -308,6 +322,7 @@ PLURALS = {
     "NetworkMap": "networkmaps",
     "NetworkPolicy": "networkpolicies",
     "Ingress": "ingresses",
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
 }
 CLUSTER_SCOPED = {
     "Node",
@@ -321,6 +336,9 @@ CLUSTER_SCOPED = {
     "NetworkMap",
     "Cluster",
     "CSINode",
+    "FlowSchema",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
 }
 
 

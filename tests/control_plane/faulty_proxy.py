@@ -24,6 +24,7 @@ from control_plane.cluster import Cluster
 class Fault(Enum):
     REFUSE_500 = 500
     REFUSE_409 = 409
+    REFUSE_429 = 429
     LOSE_ANSWER = "the request is carried out, its answer is lost"
     LOSE_REQUEST = "the request never arrives, nor does an answer"
     GONE = 410
@@ -96,7 +97,7 @@ class FaultyProxy:
         fault = next((found for judge in self.judges if (found := judge(request)) is not None), None)
         if fault is not None:
             self.faults += 1
-        if fault in (Fault.REFUSE_500, Fault.REFUSE_409, Fault.GONE):
+        if fault in (Fault.REFUSE_500, Fault.REFUSE_409, Fault.REFUSE_429, Fault.GONE):
             return web.json_response({**STATUS, "code": fault.value}, status=fault.value)
         if fault is Fault.LOSE_REQUEST:
             await asyncio.sleep(3600)

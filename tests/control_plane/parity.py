@@ -14,14 +14,14 @@ from control_plane.kube_log import SchedulerLog
 from control_plane.parity_cases import PEACEFUL, PRIORITIES, Case
 from control_plane.processes import Child, wait_until
 from ecotone.manifests import wire
-from ecotone.manifests.store import Objects
+from ecotone.manifests.store import ObjectStore
 from ecotone.model.decisions import Preempt, Wait
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.decide import decide, diagnose, framework_of
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.plugin import Cycle
-from ecotone.scheduling.plugins.default_preemption import _Candidate, _hopeless, _Trial
-from ecotone.scheduling.policies import resolve
+from ecotone.scheduling.plugins.kubernetes.preemption.default_preemption import _Candidate, _hopeless, _Trial
+from ecotone.scheduling.profiles.policies import resolve
 
 KUBE_SCHEDULER = {"percentageOfNodesToScore": 100}
 FLAGS = ["--feature-gates=OpportunisticBatching=false"]
@@ -167,10 +167,10 @@ def _unschedulable(pod: dict[str, Any]) -> str:
 
 def judge(objects: list[tuple[str, Any]], pending: Any) -> Verdict:
     """Our kube-default on these objects."""
-    store = Objects()
+    store = ObjectStore(ClusterState())
     store.load([*objects, ("Pod", pending)])
-    view = store.state.freeze()
-    pod = store.state.pending[f"{pending.metadata.namespace}/{pending.metadata.name}"]
+    view = store.sink.freeze()
+    pod = store.sink.pending[f"{pending.metadata.namespace}/{pending.metadata.name}"]
     evaluation = Evaluation(framework_of(resolve("kube-default")), Cycle(ClusterState.of(view), pod))
     names = view.nodes.names
     if evaluation.refusal is not None or not len(evaluation.feasible):

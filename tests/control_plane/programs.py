@@ -43,8 +43,11 @@ class Program:
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
 
-    def post(self, path: str, body: Any) -> Any:
+    def post(self, path: str, body: Any, *, token: str | None = None) -> Any:
         request = urllib.request.Request(self.address + path, data=json.dumps(body).encode(), method="POST")
+        request.add_header("Content-Type", "application/json")
+        if token is not None:
+            request.add_header("Authorization", f"Bearer {token}")
         with urllib.request.urlopen(request, timeout=5) as answer:
             return json.loads(answer.read())
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import urllib.error
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,7 +60,7 @@ def scene(cluster: Cluster) -> Iterator[None]:
     cluster.call("DELETE", "/apis/apps/v1/namespaces/default/deployments")
 
 
-def owned(workload: str, name: str, **spec: object) -> dict[str, object]:
+def owned(workload: str, name: str, **spec: Any) -> dict[str, object]:
     one = pod(name, scheduler="default-scheduler", labels={"app": workload, "pod-template-hash": "1"}, **spec)
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{workload}-1", "uid": "1", "controller": True}
     one["metadata"]["ownerReferences"] = [owner]
@@ -74,11 +77,12 @@ def test_pods_land_next_to_their_peer(cluster: Cluster, kube_scheduler: Child, p
 def test_two_buckets_of_difference_outweigh_the_default_plugins(cluster: Cluster) -> None:
     """The default plugins prefer the empty node by far; the network term prefers the full one by two buckets of ten."""
     clear(cluster)
-    # Nearness is 1/ms here, 1 on the same node: 10, 8 and 0 of 10.
-    toward = {"near": {}, "close": {"near": 1.25}, "remote": {"near": 1000.0}}
+    # The peer's own node is full. Nearness is 1/ms on the others: 0.8, 0.64 and 0.001, that is 10, 8 and 0 of 10.
+    toward = {"near": {"home": 1.25}, "close": {"home": 1.5625}, "remote": {"home": 1000.0}}
     cluster.create(
+        node("home", cpu="1m"),
         *(node(name, annotations={"ecotone.dev/latencies": json.dumps(rtt)}) for name, rtt in toward.items()),
-        owned("db", "db-0", nodeName="near"),
+        owned("db", "db-0", nodeName="home"),
         owned("filler", "filler-0", nodeName="near", cpu="3200m", memory="12Gi"),
     )
     program = Program(cluster, "extender", "--policy=communication-aware").wait_ready()
@@ -134,10 +138,26 @@ def test_preempt_keeps_candidates_and_their_victims(cluster: Cluster, program: P
     assert answer == {"NodeNameToMetaVictims": victims}
 
 
-def test_bind_binds_the_very_pod(cluster: Cluster, program: Program) -> None:
-    cluster.create(pod("by-hand", scheduler="nobody"))
-    uid = cluster.call("GET", "/api/v1/namespaces/default/pods/by-hand")["metadata"]["uid"]
-    wanted = {"PodName": "by-hand", "PodNamespace": "default", "PodUID": "another", "Node": "far"}
-    assert program.post("/bind", wanted)["Error"]
-    assert program.post("/bind", {**wanted, "PodUID": uid}) == {"Error": ""}
-    assert placement(cluster)["by-hand"] == "far"
+def test_bind_binds_the_very_pod_for_those_who_have_the_token(cluster: Cluster, tmp_path: Path) -> None:
+    secret = tmp_path / "token"
+    secret.write_text("a-token-of-enough-characters\n")
+    program = Program(cluster, "extender", "--allow-bind", f"--bind-token-file={secret}").wait_ready()
+    try:
+        cluster.create(pod("by-hand", scheduler="nobody"))
+        uid = cluster.call("GET", "/api/v1/namespaces/default/pods/by-hand")["metadata"]["uid"]
+        wanted = {"PodName": "by-hand", "PodNamespace": "default", "PodUID": "another", "Node": "far"}
+        token = secret.read_text().strip()
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            program.post("/bind", {**wanted, "PodUID": uid})
+        assert program.post("/bind", wanted, token=token)["Error"]
+        with pytest.raises(urllib.error.HTTPError, match="400"):
+            program.post("/bind", {**wanted, "PodUID": uid, "PodName": "by-hand/eviction"}, token=token)
+        assert program.post("/bind", {**wanted, "PodUID": uid}, token=token) == {"Error": ""}
+        assert placement(cluster)["by-hand"] == "far"
+    finally:
+        program.stop()
+
+
+def test_bind_does_not_exist_unless_asked_for(cluster: Cluster, program: Program) -> None:
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        program.post("/bind", {"PodName": "db-0", "PodNamespace": "default", "PodUID": "u", "Node": "far"})

@@ -9,11 +9,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
-from control_plane.cluster import Cluster
+from control_plane.closed_loop import known
+from control_plane.cluster import Cluster, collection
 from control_plane.objects import node, pod
+from control_plane.processes import wait_until
 from control_plane.programs import environment, run_ecotone
 from control_plane.waiting import clear, placement
+
+API = {"apiVersion": "ecotone.dev/v1alpha1", "kind": "AppGroup"}
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +64,24 @@ def test_apply_does_what_its_dry_run_says(cluster: Cluster) -> None:
     assert {one["pod"].removeprefix("default/"): one["node"] for one in steps} == {
         name: where[name] for name in ("waits", "small")
     }
+
+
+def test_what_an_app_group_promises_is_read_from_a_live_cluster(cluster: Cluster) -> None:
+    code, printed, problems = run_ecotone(cluster, "manifests", "crds")
+    assert code == 0, problems
+    for one in yaml.safe_load_all(printed):
+        cluster.call("POST", collection(one), one)
+    wait_until(lambda: known(cluster), timeout=30, what="custom resources")
+    qos = {"latency": {"edge": 20, "cloud": 150}}
+    group = {
+        "metadata": {"name": "shop", "namespace": "default"},
+        "spec": {"name": "shop", "runPeriod": 30, "qos": qos},
+    }
+    cluster.call("POST", "/apis/ecotone.dev/v1alpha1/namespaces/default/appgroups", API | group)
+    code, snapshot, problems = run_ecotone(cluster, "snapshot", "-o", "json")
+    assert code == 0, problems
+    found = [one for one in json.loads(snapshot)["items"] if one["kind"] == "AppGroup"]
+    assert [one["spec"]["qos"]["latency"] for one in found] == [qos["latency"]]
 
 
 def test_kubectl_finds_us_as_a_plugin(cluster: Cluster, tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from control_plane.objects import node, pod
 from control_plane.processes import wait_until
 from control_plane.programs import run_ecotone, scheduler
 from control_plane.waiting import clear, condition, notes, placement, wait_bound
-from ecotone.placement.checker import violations
-from ecotone.placement.instance import Instance
-from ecotone.placement.solution import Placement, figures
-from ecotone.placement.taxi import PODS, scenario_2
+from ecotone.placement.problem.checker import violations
+from ecotone.placement.problem.instance import Instance
+from ecotone.placement.problem.solution import Placement, figures
+from ecotone.placement.problem.taxi import PODS, scenario_2
 
 
 @pytest.fixture(scope="module")

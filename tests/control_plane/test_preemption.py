@@ -141,8 +141,8 @@ def play(cluster: Cluster, scene: Scene, *, by: str) -> set[str]:
                 scheduler=by,
             )
         )
-        status = {"status": {"phase": "Running", "startTime": one.start}}
-        cluster.call("PATCH", f"/api/v1/namespaces/default/pods/{one.name}/status", status, content_type=MERGE)
+        started: dict[str, Any] = {"status": {"phase": "Running", "startTime": one.start}}
+        cluster.call("PATCH", f"/api/v1/namespaces/default/pods/{one.name}/status", started, content_type=MERGE)
     try:
         cluster.create(pod("urgent", cpu=scene.cpu, priorityClassName=scene.priority, scheduler=by))
         if scene.victims:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from control_plane.cluster import Cluster
 from control_plane.objects import node, pod
@@ -81,7 +82,7 @@ def test_a_pod_is_bound_once_and_the_reason_arrives_with_it(cluster: Cluster) ->
     who = uid(cluster, "once")
 
     async def work(client: ApiClient) -> None:
-        names = {"namespace": "default", "name": "once"}
+        names: dict[str, Any] = {"namespace": "default", "name": "once"}
         wrong = await bind(client, **names, uid="another", node="b1")
         first = await bind(client, **names, uid=who, node="b1", annotations={"ecotone.dev/why": "because"})
         again = await bind(client, **names, uid=who, node="b1")
@@ -114,7 +115,7 @@ def test_an_eviction_names_the_very_pod_and_can_be_rehearsed(cluster: Cluster) -
     who = uid(cluster, "mover")
 
     async def work(client: ApiClient) -> None:
-        names = {"namespace": "default", "name": "mover"}
+        names: dict[str, Any] = {"namespace": "default", "name": "mover"}
         assert (await evict(client, **names, uid="another")).outcome is EvictionOutcome.CHANGED
         assert (await evict(client, **names, uid=who, resource_version="1")).outcome is EvictionOutcome.CHANGED
         assert (await evict(client, **names, uid=who, dry_run=True)).outcome is EvictionOutcome.EVICTED

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import json
 import random
 import secrets
 import socket
@@ -12,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from aiohttp import web
 
-from control_plane.cluster import Cluster, Refused, collection
+from control_plane.cluster import Cluster, Refused
 from control_plane.faulty_proxy import Fault, FaultyProxy
 from control_plane.objects import claim, deployment, local_volume, mounting, node, pod, waiting_class
 from control_plane.processes import wait_until
-from control_plane.programs import Program, run_ecotone, scheduler
+from control_plane.programs import Program, scheduler
+from control_plane.rights import install_role, single_rules, unused, used_and_refused, without
 from control_plane.waiting import clear, notes, placement
 from ecotone.services.install.rbac import LEASE_RULES, SCHEDULER, SCHEDULER_RULES
 
@@ -29,15 +27,7 @@ LEASE = ("--leader-elect", "--lease-duration=3", "--lease-renew-deadline=2", "--
 @pytest.fixture(scope="module")
 def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
     cluster = start_cluster(audit=True)
-    code, printed, problems = run_ecotone(cluster, "manifests", "crds", "rbac")
-    assert code == 0, problems
-    for one in yaml.safe_load_all(printed):
-        if one["kind"] != "CustomResourceDefinition" and one["metadata"]["name"] != SCHEDULER:
-            continue
-        if one["kind"].endswith("RoleBinding"):
-            # The test's user stands in for the service account.
-            one["subjects"] = [{"kind": "User", "name": "ecotone", "apiGroup": "rbac.authorization.k8s.io"}]
-        cluster.call("POST", collection(one), one)
+    install_role(cluster, SCHEDULER)
     cluster.create(
         {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 9}
     )
@@ -117,6 +107,7 @@ def exercise_rare(cluster: Cluster, program: Program, *, timeout: float) -> None
     wait_until(
         lambda: program.metric("ecotone_scheduler_bindings_total", outcome="bound") >= 4, timeout=timeout, what="read"
     )
+    taken_reservation(cluster, program, timeout=timeout)
     claims = "/api/v1/namespaces/default/persistentvolumeclaims"
     cluster.call("POST", claims, claim("to-be-made", "made"))
     cluster.create(mounting("waits", "to-be-made"))
@@ -131,7 +122,29 @@ def exercise_rare(cluster: Cluster, program: Program, *, timeout: float) -> None
         raise TimeoutError("no decision for its reader")
 
 
+def taken_reservation(cluster: Cluster, program: Program, *, timeout: float) -> None:
+    """A place kept for a pod: it goes there, and the reservation tells who took it."""
+    path = "/apis/ecotone.dev/v1alpha1/namespaces/default/reservations"
+    spec = {"kind": "Pod", "workload": "kept", "node": "n2", "replacesUID": "kept-1", "expires": "2100-01-01T00:00:00Z"}
+    body = {"apiVersion": "ecotone.dev/v1alpha1", "kind": "Reservation", "metadata": {"name": "kept-1"}, "spec": spec}
+    cluster.call("POST", path, body)
+    seen = program.metric("ecotone_scheduler_watch_events_total", type="reservations")
+    wait_until(
+        lambda: program.metric("ecotone_scheduler_watch_events_total", type="reservations") >= max(1.0, seen),
+        timeout=timeout,
+        what="reservation seen",
+    )
+    cluster.create(pod("kept", cpu="10m"))
+    wait_until(
+        lambda: cluster.call("GET", f"{path}/kept-1").get("status", {}).get("takenBy", "") != "",
+        timeout=timeout,
+        what="reservation taken",
+        child=program.child,
+    )
+
+
 def tidy(cluster: Cluster) -> None:
+    cluster.call("DELETE", "/apis/ecotone.dev/v1alpha1/namespaces/default/reservations")
     clear(cluster)
     cluster.call("DELETE", "/api/v1/namespaces/default/persistentvolumeclaims")
     cluster.call("DELETE", "/api/v1/persistentvolumes")
@@ -147,25 +160,8 @@ def test_it_works_with_the_printed_role_and_is_refused_nothing(cluster: Cluster,
     finally:
         program.stop()
         tidy(cluster)
-    used, refused = set(), set()
-    for line in cluster.audit_log.read_text().splitlines():
-        event = json.loads(line)
-        if event["user"]["username"] != "ecotone" or event["stage"] != "ResponseComplete":
-            continue
-        target = event["objectRef"]
-        resource = "/".join(part for part in (target["resource"], target.get("subresource")) if part)
-        what = (target.get("apiGroup", ""), resource, event["verb"])
-        (refused if event["responseStatus"].get("code") == 403 else used).add(what)
-    assert not refused
-    granted = {
-        (group, resource, verb)
-        for rule in (*SCHEDULER_RULES, *LEASE_RULES)
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-    }
-    # Watches end only with the server, so the audit log may not have them yet.
-    assert granted - used <= {one for one in granted if one[2] == "watch"}
+    assert not used_and_refused(cluster.audit_log)[1]
+    assert not unused(cluster.audit_log, SCHEDULER_RULES, LEASE_RULES)
 
 
 def test_it_cannot_read_secrets(cluster: Cluster) -> None:
@@ -175,31 +171,7 @@ def test_it_cannot_read_secrets(cluster: Cluster) -> None:
         assert refused.value.status == 403
 
 
-def single_rules() -> list[tuple[str, str, dict[str, Any]]]:
-    """Each resource and verb of the role on its own."""
-    found = []
-    for role, rules in (("clusterroles", SCHEDULER_RULES), ("roles", LEASE_RULES)):
-        for rule in rules:
-            for resource in rule["resources"]:
-                for verb in rule["verbs"]:
-                    found.append((role, f"{verb} {resource}", {**rule, "resources": [resource], "verbs": [verb]}))
-    return found
-
-
-def without(rules: list[dict[str, Any]], gone: dict[str, Any]) -> list[dict[str, Any]]:
-    left = []
-    for rule in copy.deepcopy(rules):
-        meant = rule["apiGroups"] == gone["apiGroups"] and gone["resources"][0] in rule["resources"]
-        if not meant or gone["verbs"][0] not in rule["verbs"]:
-            left.append(rule)
-            continue
-        others = [one for one in rule["resources"] if one != gone["resources"][0]]
-        verbs = [one for one in rule["verbs"] if one != gone["verbs"][0]]
-        if others:
-            left.append({**rule, "resources": others})
-        if verbs:
-            left.append({**rule, "resources": gone["resources"], "verbs": verbs})
-    return left
+SINGLE_RULES = single_rules(("clusterroles", SCHEDULER_RULES), ("roles", LEASE_RULES))
 
 
 def breaks_without(cluster: Cluster, proxy: FaultyProxy, role: str, name: str, rule: dict[str, Any]) -> None:
@@ -226,15 +198,15 @@ def breaks_without(cluster: Cluster, proxy: FaultyProxy, role: str, name: str, r
 
 @pytest.mark.parametrize("choice", [0, 1])
 def test_without_a_rule_something_stops(cluster: Cluster, proxy: FaultyProxy, choice: int) -> None:
-    rules = single_rules()
+    rules = list(SINGLE_RULES)
     random.Random(4).shuffle(rules)
     breaks_without(cluster, proxy, *rules[choice])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("choice", range(len(single_rules())))
+@pytest.mark.parametrize("choice", range(len(SINGLE_RULES)))
 def test_without_any_rule_something_stops(cluster: Cluster, proxy: FaultyProxy, choice: int) -> None:
-    breaks_without(cluster, proxy, *single_rules()[choice])
+    breaks_without(cluster, proxy, *SINGLE_RULES[choice])
 
 
 def test_decisions_are_for_those_who_may_see_the_pod(cluster: Cluster, kubeconfig: Path) -> None:

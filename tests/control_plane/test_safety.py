@@ -7,6 +7,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
@@ -44,6 +45,10 @@ def replica(cluster: Cluster, *more: str) -> Program:
     return scheduler(cluster, *LEASE, *more)
 
 
+def has_bound(watch: BindingWatch, goal: int) -> bool:
+    return watch.bound >= goal
+
+
 def kill_and_restart(cluster: Cluster, *, rounds: int, pods: int, seed: int) -> None:
     draw = random.Random(seed)
     each = pods // rounds
@@ -57,7 +62,7 @@ def kill_and_restart(cluster: Cluster, *, rounds: int, pods: int, seed: int) -> 
             cluster.create(*(pod(f"t{turn:02}-{number:03}", cpu="100m", memory="1Mi") for number in range(each)))
             # The victim dies somewhere between the first and the last binding of this round.
             goal = turn * each + draw.randint(1, each)
-            wait_until(lambda goal=goal: watch.bound >= goal, timeout=60, what=f"{goal} bindings", every=0.003)
+            wait_until(partial(has_bound, watch, goal), timeout=60, what=f"{goal} bindings", every=0.003)
             victim = draw.randrange(2)
             replicas[victim].kill()
             replicas[victim] = replica(cluster)

@@ -100,14 +100,16 @@ def test_a_gated_pod_waits_for_its_gates(cluster: Cluster, program: Program) -> 
 def test_decisions_can_be_asked_for(cluster: Cluster, program: Program) -> None:
     cluster.create(node("a1"), node("a2", cpu="1"), pod("asked", cpu="2"))
     wait_bound(cluster, 1, child=program.child)
-    status, body = program.get("/decisions/default/asked")
+    assert program.get("/decisions/default/asked")[0] == 403, "loopback alone proves nothing"
+    token = cluster.token("admin")
+    status, body = program.get("/decisions/default/asked", token=token)
     record = json.loads(body)
     assert status == 200
     assert (record["pod"], record["node"], record["action"]) == ("default/asked", "a1", "bind")
     nodes = {one["name"]: one for one in record["nodes"]}
     assert nodes["a2"] == {"name": "a2", "feasible": False, "reasons": ["Insufficient cpu"]}
     assert nodes["a1"]["feasible"]
-    assert program.get("/decisions/default/unheard-of")[0] == 404
+    assert program.get("/decisions/default/unheard-of", token=token)[0] == 404
     code, told, _ = run_ecotone(cluster, "explain", "pod/asked", "--scheduler", program.address, "-o", "json")
     assert (code, json.loads(told)) == (0, record)
 

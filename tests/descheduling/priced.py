@@ -7,9 +7,9 @@ import numpy as np
 from ecotone.model.arrays import Floats, Rows
 from ecotone.model.objects import Node, Pod, PodKind, PodSpec, WorkloadKey
 from ecotone.model.state import ClusterState
-from ecotone.scheduling import Profile, Use
+from ecotone.scheduling import Objective, Profile, Use
 from ecotone.scheduling.plugin import Cycle
-from ecotone.scheduling.registry import built_in
+from ecotone.scheduling.profiles.registry import built_in
 
 
 class Priced:
@@ -31,6 +31,7 @@ PROFILE = Profile(
     enabled=(Use("PrioritySort"), Use("NodeResourcesFit")),
     points={"score": (Use("Priced"),)},
     disabled={"score": frozenset("*")},
+    objective=Objective(unit="ms"),
 )
 
 

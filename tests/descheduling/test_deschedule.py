@@ -7,17 +7,19 @@ from dataclasses import replace
 import pytest
 
 from descheduling.priced import PROFILE, cluster, running
-from ecotone.descheduling import Settings, deschedule, settings_for
+from ecotone.descheduling import deschedule
 from ecotone.model import ClusterState, Evict, Pod, WorkloadKey
+from ecotone.model.errors import InputError
 from ecotone.model.objects import DisruptionBudget, PodSpec, Reservation
 from ecotone.model.selectors import LabelSelector
+from ecotone.scheduling import POLICIES, Objective
+from ecotone.scheduling.profiles.descheduler import BEST_GAIN, TARGETS, THESIS, DeschedulerSettings
+from ecotone.scheduling.profiles.policies import ALGORITHM_1
 
-OURS = Settings()
-THESIS = Settings(thesis=True)
 WEB = WorkloadKey("default", "web")
 
 
-def moves(state: ClusterState, settings: Settings = OURS) -> list[tuple[str, str, str]]:
+def moves(state: ClusterState, settings: DeschedulerSettings = BEST_GAIN) -> list[tuple[str, str, str]]:
     found = deschedule(state.freeze(), PROFILE, settings).decisions
     return [(each.pod.split("/")[1], each.origin, each.target) for each in found if isinstance(each, Evict)]
 
@@ -29,7 +31,7 @@ def one_far_pod(**costs: float) -> ClusterState:
 
 
 def test_a_pod_far_from_the_best_node_moves_there_and_says_why() -> None:
-    (move,) = deschedule(one_far_pod().freeze(), PROFILE, OURS).decisions
+    (move,) = deschedule(one_far_pod().freeze(), PROFILE, BEST_GAIN).decisions
     assert move == Evict(
         "default/a", "far", "near", 90.0, "ms", "costs 100 ms on far and 10 ms on near: 90% less", uid="uid-a"
     )
@@ -56,7 +58,7 @@ def test_the_last_replica_needs_a_larger_gain_than_one_of_two() -> None:
 
 
 def test_the_last_replica_can_be_protected_altogether() -> None:
-    assert moves(one_far_pod(), Settings(protect_last_replica=True)) == []
+    assert moves(one_far_pod(), DeschedulerSettings(single_replicas="never")) == []
 
 
 def test_one_pod_of_a_workload_moves_per_run() -> None:
@@ -90,7 +92,7 @@ def test_a_cooling_workload_stays_until_its_time_is_up() -> None:
 
 def test_a_move_is_not_undone_while_it_is_remembered() -> None:
     first = one_far_pod()
-    memory = deschedule(first.freeze(), PROFILE, OURS).memory
+    memory = deschedule(first.freeze(), PROFILE, BEST_GAIN).memory
     back = cluster(near=100, far=10)
     back.now += 299
     back.put_pod(running("a", "near"))
@@ -144,14 +146,16 @@ def test_some_pods_are_never_moved(pod: Pod) -> None:
 
 def test_pods_of_other_schedulers_are_left_to_them() -> None:
     state = one_far_pod()
-    assert moves(state, Settings(ours=frozenset({"ecotone"}))) == []
-    assert moves(state, Settings(ours=frozenset({PodSpec().scheduler_name}))) == [("a", "far", "near")]
+    assert moves(state, DeschedulerSettings(scheduler_names=frozenset({"ecotone"}))) == []
+    assert moves(state, DeschedulerSettings(scheduler_names=frozenset({PodSpec().scheduler_name}))) == [
+        ("a", "far", "near")
+    ]
 
 
 def test_a_young_pod_may_be_spared() -> None:
     state = cluster(near=10, far=100)
     state.put_pod(running("a", "far", bound_at=state.now - 5))
-    assert moves(state, Settings(min_pod_age=60)) == []
+    assert moves(state, DeschedulerSettings(min_pod_age=60)) == []
 
 
 def test_a_full_target_is_no_target() -> None:
@@ -164,7 +168,7 @@ def test_the_number_of_moves_is_bounded() -> None:
     state = cluster(near=10, far=100)
     for number in range(8):
         state.put_pod(running(f"p{number}", "far", app=f"app{number}"))
-    assert len(moves(state, Settings(max_moves=3))) == 3
+    assert len(moves(state, DeschedulerSettings(max_moves=3))) == 3
 
 
 def test_the_snapshot_is_not_changed_by_looking() -> None:
@@ -175,7 +179,26 @@ def test_the_snapshot_is_not_changed_by_looking() -> None:
 
 
 def test_each_policy_has_its_own_descheduler_or_none() -> None:
-    assert settings_for("kube-default") is None
-    assert settings_for("sophos") == THESIS
-    assert settings_for("ecotone") == OURS
+    assert POLICIES["kube-default"].descheduler is None
+    assert POLICIES["sophos"].descheduler == replace(THESIS, score=ALGORITHM_1)
+    assert POLICIES["ecotone"].descheduler == TARGETS
     assert deschedule(one_far_pod().freeze(), PROFILE).decisions == ()
+
+
+def test_nothing_moves_outside_the_maintenance_windows() -> None:
+    state = one_far_pod()  # its clock stands at Thursday 00:16 UTC
+    assert moves(state, DeschedulerSettings(windows=("Fri",))) == []
+    assert moves(state, DeschedulerSettings(windows=("Fri", "00:00-01:00"))) == [("a", "far", "near")]
+
+
+def test_limits_set_by_hand_hold_under_the_thesis_rule_too() -> None:
+    assert moves(one_far_pod(near=95, far=100), replace(THESIS, min_gain=10.0)) == []
+
+
+def test_gains_are_measured_in_the_unit_of_the_objective() -> None:
+    in_points = replace(PROFILE, objective=Objective(unit="points"))
+    (move,) = deschedule(one_far_pod().freeze(), in_points, BEST_GAIN).decisions
+    assert isinstance(move, Evict)
+    assert move.unit == "points"
+    with pytest.raises(InputError, match="its objective in watts"):
+        deschedule(one_far_pod().freeze(), replace(PROFILE, objective=Objective(unit="watts")), BEST_GAIN)

@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from ecotone.manifests.reading import read_paths
+from ecotone.manifests.files import read_paths
 from ecotone.scheduling import POLICIES
 from ecotone.scheduling.explanation import explain
 from examples.transcripts import ROOT, readmes, renewed, run, steps
@@ -45,8 +45,10 @@ def explained(pod, placed, monkeypatch, *more):
         "json",
     ]
     answer = json.loads(run(f"ecotone explain {pod}-0 {' '.join(words)}", notes=False))
-    totals = {each["name"]: each["total"] for each in answer["nodes"] if each["feasible"]}
-    return answer["node"], totals
+    terms = {
+        each["name"]: each["scores"]["CommunicationAware"]["normalized"] for each in answer["nodes"] if each["feasible"]
+    }
+    return answer["node"], terms
 
 
 def best(totals):

@@ -1,7 +1,7 @@
-"""The commands an example's README shows, run for real.
+"""The commands that a page shows, run for real.
 
-A README holds ```console blocks: lines that start with `$ ecotone` and below each what it prints. Run with
-ECOTONE_UPDATE_EXAMPLES=1 to write what is printed now into the READMEs; otherwise it must be there already.
+A page holds ```console blocks: lines that start with `$ ecotone` and below each what it prints. Run with
+ECOTONE_UPDATE_EXAMPLES=1 to write what is printed now into the pages; otherwise it must be there already.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ import contextlib
 import io
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ecotone.cli import main
+import typer
+
+from ecotone.cli import application, main
 
 ROOT = Path(__file__).parents[2] / "examples"
 _BLOCK = re.compile(r"```console\n(.*?)```", flags=re.DOTALL)
@@ -39,22 +43,47 @@ def steps(text: str) -> list[Step]:
     return found
 
 
-def run(command: str, *, notes: bool = True) -> str:
-    """What a terminal would show, notes included; anything but an answer (0: yes, 1: no) is a failure."""
+def run(command: str, *, notes: bool = True, allowed: Sequence[int] = (0, 1)) -> str:
+    """What a terminal would show, notes included; an exit code that is not allowed (0: yes, 1: no) is a failure."""
+    command, _, kept = command.partition(" > ")
     program, *arguments = shlex.split(command)
     assert program == "ecotone", command
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown if notes else io.StringIO()):
+    shown, data = io.StringIO(), io.StringIO()
+    with (
+        contextlib.redirect_stdout(data if kept else shown),
+        contextlib.redirect_stderr(shown if notes else io.StringIO()),
+    ):
         code = main(arguments)
-    assert code in (0, 1), f"{command}: {shown.getvalue()}"
+    assert code in allowed, f"{command}: {shown.getvalue()}"
+    if kept:
+        Path(kept).write_text(data.getvalue(), encoding="utf-8")
     return shown.getvalue()
 
 
-def renewed(text: str) -> str:
-    """The README with what its commands print now."""
+def misunderstood(command: str) -> str | None:
+    """What the command line would say against a command of ours, without running it; None: nothing."""
+    words = shlex.split(command)[1:]
+    verb = next((word for word in words if not word.startswith("-")), None)
+    here: Any = typer.main.get_command(application(verb))
+    context: Any = None
+    try:
+        while True:
+            context = here.make_context(here.name, list(words), parent=context)
+            words = [*context._protected_args, *context.args] if hasattr(here, "commands") else []
+            if not words:
+                return None
+            _, here, words = here.resolve_command(context, words)
+    except (typer.Exit, typer.Abort, SystemExit):
+        return None
+    except Exception as error:  # the base of the parser's errors has no name that every version exports
+        return str(error) or type(error).__name__
+
+
+def renewed(text: str, *, allowed: Sequence[int] = (0, 1)) -> str:
+    """The page with what its commands print now."""
 
     def again(block: re.Match[str]) -> str:
-        shown = [f"$ {step.command}\n{run(step.command)}" for step in steps(block[0])]
+        shown = [f"$ {step.command}\n{run(step.command, allowed=allowed)}" for step in steps(block[0])]
         return "```console\n" + "".join(shown) + "```"
 
     return _BLOCK.sub(again, text)

@@ -97,7 +97,8 @@ async def serving(*, tokens: TokenSource | None = None) -> AsyncIterator[tuple[S
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     port = runner.addresses[0][1]
-    connection = Connection(server=f"http://127.0.0.1:{port}", **({"tokens": tokens} if tokens else {}))
+    server = f"http://127.0.0.1:{port}"
+    connection = Connection(server=server, tokens=tokens) if tokens else Connection(server=server)
     try:
         async with ApiClient(connection, timeout=5) as client:
             yield stub, client

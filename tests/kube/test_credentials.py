@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -142,3 +143,48 @@ def test_a_token_is_not_in_any_error() -> None:
             return repr(error.value) + str(error.value)
 
     assert "sesame" not in asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("server", "allowed"),
+    [
+        ("http://127.0.0.1:1", True),
+        ("http://[::1]:1", True),
+        ("http://localhost:8001", True),
+        ("http://10.0.0.1:8080", False),
+        ("http://127.0.0.1.example:1", False),
+        ("https://10.0.0.1:6443", True),
+    ],
+)
+def test_a_token_is_sent_in_the_clear_only_to_this_machine(tmp_path: Path, server: str, allowed: bool) -> None:
+    file = str(write(tmp_path / "config", clusters=[{"name": "a", "cluster": {"server": server}}]))
+    if allowed:
+        assert connect(kubeconfig=file).server == server
+    else:
+        with pytest.raises(InputError, match="not encrypted"):
+            connect(kubeconfig=file)
+
+
+def test_without_a_token_plain_http_is_the_users_affair(tmp_path: Path) -> None:
+    clusters = [{"name": "a", "cluster": {"server": "http://10.0.0.1:8080"}}]
+    file = str(write(tmp_path / "config", clusters=clusters, users=[{"name": "u", "user": {}}]))
+    assert connect(kubeconfig=file).server == "http://10.0.0.1:8080"
+
+
+def test_a_plugin_that_is_given_up_is_ended(tmp_path: Path) -> None:
+    marker = tmp_path / "pid"
+    script = f"import os, time; open({str(marker)!r}, 'w').write(str(os.getpid())); time.sleep(3600)"
+    source = ExecToken([sys.executable, "-c", script], environment={}, api_version="v1")
+
+    async def main() -> None:
+        task = asyncio.create_task(source.token())
+        async with asyncio.timeout(30):
+            while not marker.exists() or not marker.read_text():
+                await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(marker.read_text()), 0)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +15,7 @@ from ecotone.kube.backoff import Backoff
 from ecotone.kube.reflector import Reflector
 from ecotone.kube.resources import PODS
 from ecotone.kube.watching import EventDecoder, Meta
-from kube.stub import event, listing, refuse, serving, thing, watch
+from kube.stub import Stub, event, listing, refuse, serving, thing, watch
 
 
 class Thing(msgspec.Struct):
@@ -47,8 +49,11 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-def mirror(script: Callable[..., None], check: Callable[[Log], bool], **options: float) -> tuple[Log, list, Reflector]:
-    async def run() -> tuple[Log, list, Reflector]:
+Mirrored = tuple[Log, list[Any], Reflector[Thing]]
+
+
+def mirror(script: Callable[..., None], check: Callable[[Log], bool], **options: Any) -> Mirrored:
+    async def run() -> Mirrored:
         async with serving() as (stub, client):
             script(stub)
             sink = Log()
@@ -66,7 +71,7 @@ def mirror(script: Callable[..., None], check: Callable[[Log], bool], **options:
 
 
 def test_lists_then_follows_changes_in_order() -> None:
-    def script(stub: object) -> None:
+    def script(stub: Stub) -> None:
         stub.then(
             listing(10, thing("a", 1, colour="red"), thing("b", 2)),
             watch(
@@ -83,7 +88,7 @@ def test_lists_then_follows_changes_in_order() -> None:
 
 
 def test_resumes_after_a_cut_from_the_last_version_without_listing() -> None:
-    def script(stub: object) -> None:
+    def script(stub: Stub) -> None:
         stub.then(
             listing(10),
             watch(
@@ -102,7 +107,7 @@ def test_resumes_after_a_cut_from_the_last_version_without_listing() -> None:
 def test_a_version_that_is_gone_leads_to_a_list_that_delivers_only_the_difference() -> None:
     gone = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}}
 
-    def script(stub: object) -> None:
+    def script(stub: Stub) -> None:
         stub.then(
             listing(10, thing("same", 1), thing("changed", 2), thing("vanished", 3), thing("reborn", 4, uid="old")),
             watch(gone),
@@ -121,7 +126,7 @@ def test_a_version_that_is_gone_leads_to_a_list_that_delivers_only_the_differenc
 
 
 def test_a_silent_stream_is_replaced() -> None:
-    def script(stub: object) -> None:
+    def script(stub: Stub) -> None:
         stub.then(listing(10), watch(), watch(event("ADDED", thing("a", 11))))
 
     _, requests, _ = mirror(script, lambda sink: "a" in sink.state, silence=0.05)
@@ -129,7 +134,7 @@ def test_a_silent_stream_is_replaced() -> None:
 
 
 def test_refusals_and_overload_are_survived() -> None:
-    def script(stub: object) -> None:
+    def script(stub: Stub) -> None:
         stub.then(
             refuse(503),
             refuse(429, retry_after="0"),
@@ -145,7 +150,7 @@ def test_refusals_and_overload_are_survived() -> None:
 
 
 def test_one_unreadable_object_does_not_hide_the_others() -> None:
-    def script(stub: object) -> None:
+    def script(stub: Stub) -> None:
         stub.then(
             listing(10, {"metadata": {"name": 7}}, thing("a", 1)),
             watch(event("ADDED", {"metadata": []}), event("ADDED", thing("b", 2)), then_hang=False),
@@ -155,6 +160,21 @@ def test_one_unreadable_object_does_not_hide_the_others() -> None:
     sink, _, reflector = mirror(script, lambda sink: "b" in sink.state)
     assert set(sink.state) == {"a", "b"}
     assert reflector.dropped == 2
+
+
+def test_an_object_that_became_unreadable_can_still_leave_and_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    odd = {**thing("a", 2), "colour": 7}
+
+    def script(stub: Stub) -> None:
+        stub.then(
+            listing(10, thing("a", 1), thing("b", 1)),
+            watch(*(event("MODIFIED", odd) for _ in range(3)), event("DELETED", odd)),
+        )
+
+    sink, _, reflector = mirror(script, lambda sink: "a" not in sink.state and "b" in sink.state)
+    assert set(sink.state) == {"b"}
+    assert reflector.dropped == 3
+    assert len([record for record in caplog.records if "could not be read" in record.message]) == 1
 
 
 def test_resync_waits_for_a_list_that_started_later() -> None:
@@ -178,7 +198,8 @@ def test_resync_waits_for_a_list_that_started_later() -> None:
 @given(st.lists(st.integers(1, 400), max_size=40), st.integers(1, 30))
 def test_events_do_not_depend_on_how_the_bytes_are_cut(cuts: list[int], count: int) -> None:
     lines = b"".join(msgspec.json.encode(event("ADDED", thing(f"n{i}", i))) + b"\n" for i in range(count))
-    decoder = EventDecoder(Thing)
+    dropped: list[Exception] = []
+    decoder = EventDecoder(Thing, dropped=lambda _, error: dropped.append(error))
     names: list[str] = []
     position = 0
     for cut in [*cuts, len(lines)]:
@@ -186,3 +207,4 @@ def test_events_do_not_depend_on_how_the_bytes_are_cut(cuts: list[int], count: i
         position += len(chunk)
         names += [one.meta.name for one in decoder.feed(chunk)]
     assert names == [f"n{i}" for i in range(count)]
+    assert not dropped

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ecotone.manifests import wire
-from ecotone.manifests.reading import read_paths
+from ecotone.manifests.files import read_paths
 from ecotone.manifests.yamltext import yaml_text
 
 VERSIONS = {"": "v1", "ecotone.dev": "ecotone.dev/v1alpha1"}

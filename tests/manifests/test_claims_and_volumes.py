@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ecotone.manifests import read_paths
-from ecotone.manifests.writing import snapshot_documents
+from ecotone.manifests.writing.snapshot import snapshot_documents
 from ecotone.model.objects import Claim, Volume
 from ecotone.model.selectors import LabelSelector, Requirement
 

@@ -1,10 +1,14 @@
+from dataclasses import fields, replace
+
 import pytest
 import yaml
 
-from ecotone.manifests.configuration import arguments, configuration_document, parse_configuration, read_configuration
+from ecotone.manifests.configuration import configuration_document, parse_configuration, read_configuration
+from ecotone.manifests.configuration.arguments import arguments
 from ecotone.manifests.yamltext import yaml_text
 from ecotone.model.errors import InputError
-from ecotone.scheduling import POLICIES, Framework, Profile, Solver, Use
+from ecotone.scheduling import POLICIES, DeschedulerSettings, Framework, Objective, Profile, Solver, Use
+from ecotone.scheduling.profiles.descheduler import BEST_GAIN, TARGETS, THESIS
 
 HEAD = "apiVersion: ecotone.dev/v1alpha1\nkind: SchedulerConfiguration\n"
 KUBE = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -64,7 +68,7 @@ profiles:
     )
     assert (profile.name, profile.summary, profile.scheduler_name) == ("sophos", "more network", "ecotone")
     assert profile.points["score"] == (Use("ResourceAware", 0.5), Use("NetworkAware", 0.8))
-    assert profile.args["NetworkAware"] == {"static": False}
+    assert profile.args["NetworkAware"] == {"combine": "raw", "perPod": True, "static": False}
     assert profile.enabled == POLICIES["sophos"].enabled
 
 
@@ -186,3 +190,122 @@ def test_a_factory_that_takes_anything_is_not_checked():
 def test_printed_configurations_are_ordinary_yaml():
     document = configuration_document([POLICIES["sophos"]])
     assert yaml.safe_load(yaml_text([document])) == document
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_profile_printed_read_and_printed_again_is_the_same_bytes(name):
+    once = yaml_text([configuration_document([POLICIES[name]])])
+    assert yaml_text([configuration_document(read(once, head=""))]) == once
+
+
+def test_a_descheduler_starts_from_the_policys_and_keeps_what_is_not_named():
+    (profile,) = read("profiles: [{policy: ecotone, descheduler: {minGain: 5, windows: [Mon-Fri 22:00-06:00]}}]")
+    assert profile.descheduler == replace(TARGETS, min_gain=5.0, windows=("Mon-Fri 22:00-06:00",))
+
+
+def test_a_descheduler_with_another_rule_starts_from_that_rules_settings():
+    (profile,) = read("profiles: [{policy: ecotone, descheduler: {rule: thesis, coolDownSeconds: 30}}]")
+    assert profile.descheduler == replace(THESIS, cool_down=30.0)
+
+
+def test_a_descheduler_can_be_taken_away_and_given():
+    assert read("profiles: [{policy: sophos, descheduler: null}]")[0].descheduler is None
+    assert read("profiles: [{policy: first-fit, descheduler: {rule: thesis}}]")[0].descheduler == THESIS
+
+
+def test_every_setting_of_a_descheduler_survives_being_written_and_read():
+    settings = DeschedulerSettings(
+        rule="best-gain",
+        min_gain=2.5,
+        min_relative_gain=0.3,
+        last_replica_gain=0.4,
+        single_replicas="surge",
+        cool_down=1.0,
+        no_return=2.0,
+        min_pod_age=3.0,
+        max_moves=None,
+        max_group=4,
+        group_gain=0.5,
+        reserve_for=6.0,
+        windows=("Sat,Sun", "02:00-04:00"),
+        local_storage=True,
+        volume_claims=True,
+        resource_claims=True,
+        scheduler_names=frozenset({"b", "a"}),
+        score=(Use("ResponseTime", 0.5), Use("NetworkAware")),
+        queue_sort="IndexSort",
+    )
+    profile = replace(
+        POLICIES["ecotone"], descheduler=settings, objective=Objective("points", "applications"), all_or_nothing=False
+    )
+    unchanged = [
+        each.name for each in fields(settings) if getattr(settings, each.name) == getattr(BEST_GAIN, each.name)
+    ]
+    callers_own = ["stays", "only", "told"]  # of one round, said by whoever runs it
+    assert unchanged == ["rule", "args", *callers_own], "a new setting belongs into this test"
+    assert read(yaml_text([configuration_document([profile])]), head="") == (profile,)
+
+
+def test_groups_are_wholes_where_a_plugin_that_knows_them_is_enabled_unless_switched_off():
+    plugins = "plugins: {multiPoint: {enabled: [{name: PrioritySort}]}, permit: {enabled: [{name: AtomicDeployment}]}}"
+    assert read(f"profiles: [{{name: a, {plugins}}}]")[0].all_or_nothing
+    (switched_off,) = read("profiles: [{policy: pogonip-plugins, allOrNothing: false}]")
+    assert Framework(switched_off).permits == []
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("descheduler: {rule: theses}", "unknown rule of descheduling 'theses' (did you mean `thesis`?)"),
+        ("descheduler: {minGains: 1}", "3:44: unknown key 'minGains' (did you mean `minGain`?)"),
+        ("descheduler: {minGain: -1}", "3:53: minGain must be a number of at least 0, not the integer -1"),
+        ("descheduler: {maxMovesPerRun: 1.5}", "maxMovesPerRun must be a whole number"),
+        ("descheduler: {singleReplicas: surges}", "unknown singleReplicas 'surges' (did you mean `surge`?)"),
+        ("descheduler: {windows: [Mon-Fry]}", "3:54: 'Mon-Fry' is no maintenance window"),
+        ("descheduler: {localStorage: 1}", "localStorage must be true or false"),
+        ("descheduler: {rule: best-gain, args: {batch: 1}}", "unknown argument 'batch' (it takes none)"),
+        ("descheduler: thesis", "descheduler must be a mapping"),
+        ("objective: {unit: 3}", "unit must be text"),
+        ("objective: {report: trafic}", "unknown report 'trafic' (did you mean `traffic`?)"),
+        ("allOrNothing: maybe", "allOrNothing must be true or false"),
+    ],
+)
+def test_mistakes_in_what_a_profile_aims_at_are_named_with_their_place(text, error):
+    with pytest.raises(InputError) as caught:
+        read(f"profiles: [{{policy: ecotone, {text}}}]")
+    assert error in str(caught.value)
+
+
+def test_a_descheduler_from_nothing_must_name_its_rule():
+    with pytest.raises(InputError, match="must name its rule"):
+        read("profiles: [{name: a, descheduler: {minGain: 1}}]")
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        (
+            "plugins: {filter: {enabled: [{name: NetworkAware}]}}",
+            "c.yaml:3:66: plugin NetworkAware is enabled at filter, which it does not implement (it has score)",
+        ),
+        ("tieBreak: [{name: NodeName}]", "plugin NodeName is enabled at score, which it does not implement"),
+        ("descheduler: {queueSort: NodeName}", "plugin NodeName is enabled at queueSort"),
+        ("descheduler: {score: [{name: NodeName}]}", "plugin NodeName is enabled at score"),
+    ],
+)
+def test_a_plugin_at_a_named_point_that_it_lacks_is_an_error_with_its_place(text, error):
+    with pytest.raises(InputError) as caught:
+        read(f"profiles: [{{policy: ecotone, {text}}}]")
+    assert error in str(caught.value)
+
+
+def test_at_multi_point_a_plugin_runs_where_it_can():
+    (profile,) = read("profiles: [{policy: kube-default, plugins: {multiPoint: {enabled: [{name: NetworkAware}]}}}]")
+    framework = Framework(profile)
+    assert "NetworkAware" in [scorer.name for scorer in framework.scorers]
+    assert "NetworkAware" not in [plugin.name for plugin in framework.filters]
+
+
+def test_a_profile_made_by_hand_is_held_to_its_named_points_too():
+    with pytest.raises(InputError, match="PrioritySort is enabled at filter"):
+        Framework(Profile("p", enabled=(Use("PrioritySort"),), points={"filter": (Use("PrioritySort"),)}))

@@ -6,12 +6,12 @@ import json
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from ecotone.manifests.reading import read_paths
-from ecotone.manifests.writing import snapshot_documents
+from ecotone.manifests.files import read_paths
+from ecotone.manifests.writing.snapshot import snapshot_documents
 from ecotone.manifests.yamltext import yaml_text
 from ecotone.model.errors import InputError
 from ecotone.model.snapshot import Snapshot
-from ecotone.placement.plan import make_plan
+from ecotone.planning.plan import make_plan
 from manifests.builders import node, owned, pod, thing
 
 SEEDS = [

@@ -118,6 +118,8 @@ def test_protocols_say_who_is_waited_for():
     assert found == {"a": True, "b": True, "c": False, "d": False, "e": False, "g": True}
     assert keys.deadlines({"ecotone.dev/deadlines": '{"a": 200}'}) == {"a": 200.0}
     assert keys.deadlines({}) == {}
+    assert keys.soft_deadlines({"ecotone.dev/soft-deadlines": '{"a": 200}'}) == {"a": 200.0}
+    assert keys.soft_deadlines({}) == {}
 
 
 def test_measured_at_that_is_no_time_counts_as_not_said():
@@ -126,9 +128,24 @@ def test_measured_at_that_is_no_time_counts_as_not_said():
 
 
 @pytest.mark.parametrize(
-    "name", ["latencies", "bandwidths", "losses", "traffic", "requests", "affinity", "deadlines", "protocols"]
+    "name",
+    [
+        "latencies",
+        "bandwidths",
+        "losses",
+        "traffic",
+        "requests",
+        "affinity",
+        "deadlines",
+        "soft-deadlines",
+        "protocols",
+    ],
 )
 def test_every_key_that_holds_an_object_is_missed_when_it_holds_none(name):
     key = f"ecotone.dev/{name}"
     assert keys.unreadable({key: "{db: 3}"}) == [key]
     assert keys.unreadable({key: '{"db": 3}'}) == []
+
+
+def test_traffic_with_output_proxies_is_read_under_the_key_of_the_thesis():
+    assert keys.traffic({"daff-cart": "5", "traff-orders-db": "7"}) == {"cart": 5.0, "orders-db": 7.0}

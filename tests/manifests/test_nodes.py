@@ -1,6 +1,6 @@
-from ecotone.manifests.nodes import to_node
-from ecotone.manifests.storage import to_claim, to_storage_class, to_volume
-from ecotone.manifests.workloads import to_workload
+from ecotone.manifests.reading.nodes import to_node
+from ecotone.manifests.reading.storage import to_claim, to_storage_class, to_volume
+from ecotone.manifests.reading.workloads import to_workload
 from ecotone.model.objects import Measured, WorkloadKey
 from ecotone.model.selectors import LabelSelector, NodeAffinity, NodeTerm, Requirement, Taint
 from manifests.builders import node, thing, typed

@@ -1,7 +1,7 @@
 import pytest
 
 from ecotone.manifests import wire
-from ecotone.manifests.pods import Interner, Priorities, image_name, to_pod
+from ecotone.manifests.reading.pods import Interner, Priorities, image_name, to_pod
 from ecotone.model.errors import InputError
 from ecotone.model.objects import HostPort, WorkloadKey
 from ecotone.model.selectors import EVERYTHING, NOTHING, LabelSelector, NodeTerm, Requirement, Toleration
@@ -241,10 +241,16 @@ def test_unknown_operators_and_actions_are_refused_with_a_suggestion():
         spec_of({"topologySpreadConstraints": [constraint]})
 
 
-def test_told_nonzero_requests_win():
-    found = spec_of(annotations={"ecotone.dev/nonzero-requests": '{"cpu": 7, "memory": 9}'})
-    assert found.nonzero == (7, 9)
-    assert spec_of(annotations={"ecotone.dev/nonzero-requests": "{}"}).nonzero[0] == 100
+def test_told_nonzero_requests_win_in_a_dumped_snapshot_and_nowhere_else():
+    told = {"ecotone.dev/nonzero-requests": '{"cpu": 7, "memory": 9}'}
+    assert read(annotations=told, interner=Interner(dumped=True)).spec.nonzero == (7, 9)
+    assert spec_of(annotations=told).nonzero[0] == 100
+
+
+@pytest.mark.parametrize("told", ["{}", '{"cpu": -7, "memory": 9}', '{"cpu": 9223372036854775808, "memory": 9}', "[1]"])
+def test_told_nonzero_requests_that_make_no_sense_are_ignored(told):
+    found = read(annotations={"ecotone.dev/nonzero-requests": told}, interner=Interner(dumped=True))
+    assert found.spec.nonzero[0] == 100
 
 
 def test_the_owner_in_charge():

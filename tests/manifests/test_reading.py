@@ -4,8 +4,9 @@ import json
 import pytest
 import yaml
 
-from ecotone.manifests import decoding, reading
-from ecotone.manifests.reading import read_objects, read_paths
+from ecotone.manifests import decoding
+from ecotone.manifests import files as reading
+from ecotone.manifests.files import read_objects, read_paths
 from ecotone.manifests.yamlpos import Limits
 from ecotone.model.errors import InputError
 from ecotone.model.objects import WorkloadKey
@@ -96,7 +97,7 @@ def test_now_is_the_newest_time_found_or_what_is_given(tmp_path):
 
 
 def test_the_later_of_two_equal_names_counts_and_a_difference_is_told(tmp_path):
-    notes = []
+    notes: list[str] = []
     found = snapshot_of(tmp_path, pod("a"), pod("a", cpu="1"), node("n1"), node("n1"), notes=notes)
     assert found.find_pod("default/a").spec.request("cpu") == 1000
     assert [note for note in notes if "appears twice" in note] == [
@@ -110,7 +111,7 @@ def deployment(name, *, replicas=None, **fields):
 
 
 def test_a_workload_without_pods_gets_those_its_controller_would_make(tmp_path):
-    notes = []
+    notes: list[str] = []
     found = snapshot_of(
         tmp_path,
         deployment("new", replicas=2),
@@ -299,11 +300,11 @@ def test_binary_junk_is_called_by_its_name(tmp_path):
 def test_a_store_can_be_read_and_filled_further(tmp_path):
     (tmp_path / "n.yaml").write_text(yaml.safe_dump(node("n1")))
     store = read_objects([tmp_path / "n.yaml"])
-    assert store.state.nodes.names == ("n1",)
+    assert store.sink.nodes.names == ("n1",)
 
 
 def test_our_keys_that_say_nothing_are_told(tmp_path):
-    notes = []
+    notes: list[str] = []
     template = {"metadata": {"annotations": {"ecotone.dev/affinity": "{db: 3}"}}}
     snapshot_of(
         tmp_path,
@@ -314,6 +315,7 @@ def test_our_keys_that_say_nothing_are_told(tmp_path):
     )
     assert notes == [
         "Node n1: ecotone.dev/available-cpu cannot be read and counts as not given",
+        "Node n1: ecotone.dev/latencies: the figure of 'n2' is no number that can be, and counts as not given",
         "Pod default/p: ecotone.dev/max-latency cannot be read and counts as not given",
         "Pod default/p: ecotone.dev/index cannot be read and counts as not given",
         "Deployment default/d: ecotone.dev/affinity cannot be read and counts as not given",

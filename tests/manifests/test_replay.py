@@ -6,11 +6,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ecotone.descheduling import deschedule
-from ecotone.manifests.reading import read_paths
-from ecotone.manifests.writing import snapshot_documents
+from ecotone.manifests.files import read_paths
+from ecotone.manifests.writing.snapshot import snapshot_documents
 from ecotone.manifests.yamltext import yaml_text
 from ecotone.model.state import ClusterState
-from ecotone.placement.plan import played
+from ecotone.planning.reports import played
 from ecotone.scheduling import decide
 from manifests.builders import node, owned, pod, snapshot_of, thing
 

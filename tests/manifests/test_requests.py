@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecotone.manifests import wire
-from ecotone.manifests.requests import DEFAULT_MEMORY, amount, effective
+from ecotone.manifests.reading.requests import DEFAULT_MEMORY, amount, effective
 from ecotone.model.errors import InputError
 
 MI = 1024 * 1024

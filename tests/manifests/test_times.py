@@ -13,7 +13,11 @@ def test_zones_and_fractions():
     assert parse_time("1969-12-31T23:59:59.5Z") == -0.5
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "2026-01-01", "2026-13-01T00:00:00Z", "2026-01-01T00:00:00", "12"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "yesterday", "2026-01-01", "2026-13-01T00:00:00Z", "2026-01-01T00:00:00", "12", "0001-01-01T00:00:00+23:59",
+     "9999-12-31T23:59:59-23:59"],
+)  # fmt: skip
 def test_what_is_no_time_is_refused(text):
     with pytest.raises(InputError, match="not a time"):
         parse_time(text)

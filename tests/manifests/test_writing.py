@@ -9,8 +9,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ecotone.manifests.reading import read_paths
-from ecotone.manifests.writing import snapshot_documents
+from ecotone.manifests.files import read_paths
+from ecotone.manifests.writing.snapshot import snapshot_documents
 from ecotone.manifests.yamlpos import load_documents
 from ecotone.manifests.yamltext import yaml_text
 from ecotone.model.decisions import Bind
@@ -233,7 +233,7 @@ def test_a_snapshot_that_never_was_a_file(tmp_path):
     told = replace(
         state.workloads[key], cpu_usage=Measured(0.1 + 0.7, 1.1), measured_at=1.1, traffic={}, synchronous={"q": False}
     )
-    state.put_workload(replace(told, deadlines={"q": 1 / 3}, external=True))
+    state.put_workload(replace(told, deadlines={"q": 1 / 3}, soft_deadlines={"r": 5.0}, external=True))
     again = dumped(tmp_path, state.freeze())
     node_again = again.nodes.nodes[0]
     assert (node_again.available_cpu, node_again.available_memory) == (1 / 3, 1e9 / 7)
@@ -243,6 +243,7 @@ def test_a_snapshot_that_never_was_a_file(tmp_path):
     workload = again.workloads[key]
     assert (workload.cpu_usage, workload.traffic) == (Measured(0.1 + 0.7, 1.1), {})
     assert (workload.synchronous, workload.deadlines, workload.external) == ({"q": False}, {"q": 1 / 3}, True)
+    assert workload.soft_deadlines == {"r": 5.0}
 
 
 def test_a_pod_whose_labels_do_not_say_what_its_kind_says(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ecotone.model.network import Network, NetworkMap
+from ecotone.model.network import Network, NetworkMap, Way
 from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import Coordinates, Node
 from reference.random_worlds import worlds
@@ -48,7 +48,7 @@ def test_own_measurement_then_the_other_direction_then_map_then_coordinates_then
 
 def test_old_measurements_do_not_count() -> None:
     nodes = table(
-        plain("a", latencies={"b": 1.0}, measured_at=0.0), plain("b", latencies={"a": 9.0}, measured_at=900.0)
+        plain("a", latencies={"b": 1.0}, measured_at=0.0), plain("b", latencies={"a": 9.0}, measured_at=290.0)
     )
     assert Network(nodes, now=301.0).between(0, 1) == 9.0
     assert Network(nodes, now=300.0).between(0, 1) == 1.0
@@ -92,3 +92,19 @@ def test_zones_give_what_pairs_would_give(targets: int) -> None:
     expected = sum(weight * network.toward(int(row)) for row, weight in zip(rows, weights, strict=True))
     np.testing.assert_allclose(network.weighted(rows, weights), expected, rtol=1e-9)
     assert network.unknown_share(rows).max() == 0.0
+
+
+def test_a_pair_says_where_it_is_known_from_and_how_sure_that_is() -> None:
+    nodes = table(
+        plain("a", latencies={"b": 7.0}, coordinates=Coordinates((0.0, 0.0), 1.0, 0.1), labels={"z": "one"}),
+        plain("b", labels={"z": "one"}),
+        plain("c", coordinates=Coordinates((3.0, 4.0), 2.0, 0.25), labels={"z": "two"}),
+        plain("d", labels={"z": "nowhere"}),
+    )
+    network = Network(nodes, maps=[NetworkMap("z", {"one": {"two": 30.0}})])
+    assert network.way(0, 1) == network.way(1, 0) == Way(7.0, "measured")
+    assert network.way(0, 2) == Way(30.0, "map")
+    assert network.way(0, 3) == Way(30.0, "unknown")
+    assert network.way(2, 2) == Way(0.0, "measured")
+    without = Network(nodes)
+    assert without.way(0, 2) == Way(8.0, "predicted", error_ms=2.0)

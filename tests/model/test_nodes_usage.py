@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from ecotone.model.draw import draws, hash_texts
 from ecotone.model.errors import did_you_mean
 from ecotone.model.kinds import KindIndex, fixed_pair
-from ecotone.model.nodes import _MOST_DERIVED, NodeTable
+from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import HostPort, Node, Pod, PodKind, PodSpec, WorkloadKey
 from ecotone.model.selectors import (
     EVERYTHING,
@@ -39,7 +41,7 @@ def nodes() -> NodeTable:
 def test_columns_follow_the_nodes() -> None:
     table = nodes()
     assert table.resources == ("cpu", "memory", "ephemeral-storage", "gpu")
-    assert table.allocatable[:, table.column("gpu")].tolist() == [0, 1, 0]  # type: ignore[index]
+    assert table.allocatable[:, table.column("gpu")].tolist() == [0, 1, 0]
     assert table.max_pods.tolist() == [5, 110, 110]
     assert table.column("fpga") is None
     assert table.rank.tolist() == [1, 0, 2]
@@ -90,17 +92,20 @@ def test_derived_answers_are_computed_once_and_read_only() -> None:
     table = nodes()
     asked = []
 
-    def compute(given: NodeTable) -> np.ndarray:  # type: ignore[type-arg]
+    def compute(given: NodeTable) -> np.ndarray:
         asked.append(given)
         return np.zeros(len(given))
+
+    def other_question(_: NodeTable, number: int) -> int:
+        return number
 
     first = table.derived("question", compute)
     assert table.derived("question", compute) is first
     assert len(asked) == 1
     with pytest.raises(ValueError, match="read-only"):
         first[0] = 1.0
-    for number in range(_MOST_DERIVED):
-        table.derived(number, lambda _, number=number: number)
+    for number in range(NodeTable.most_answers):
+        table.derived(number, partial(other_question, number=number))
     assert table.derived("question", compute) is not first
 
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ecotone.placement.instance import Application, Host, Instance
+from ecotone.placement.problem.instance import Application, Host, Instance
 
-Rank = tuple[int, int, int, float, float]
+Rank = tuple[int, int, float, float, float]
 
 
 def best_rank(instance: Instance) -> Rank:
@@ -19,9 +19,9 @@ def best_rank(instance: Instance) -> Rank:
         if best and (rejected, forwarded) > best[0][:2]:
             return
         if a == len(instance.applications):
-            edge = sum(instance.hosts[h].tier == "edge" for h in used)
+            edge = opening(instance, used)
             price = sum(instance.hosts[h].price for h in used if instance.hosts[h].tier == "cloud")
-            rank = (rejected, forwarded, edge, round(delay, 6), round(price, 6))
+            rank = (rejected, forwarded, round(edge, 6), round(delay, 6), round(price, 6))
             if not best or rank < best[0]:
                 best[:] = [rank]
             return
@@ -34,6 +34,13 @@ def best_rank(instance: Instance) -> Rank:
 
     walk(0, 0, 0, frozenset(), 0.0)
     return best[0]
+
+
+def opening(instance: Instance, used: frozenset[int]) -> float:
+    """F of equation (1): edge nodes by their prices, or one each where none has a price."""
+    edge = [host for host in instance.hosts if host.tier == "edge"]
+    priced = any(host.price for host in edge)
+    return sum((host.price if priced else 1.0) for h in used if (host := instance.hosts[h]).tier == "edge")
 
 
 def placements(instance: Instance, application: Application, free: list[list[int]]) -> Iterator[tuple[int, ...]]:
@@ -77,16 +84,16 @@ def with_endless_cloud(instance: Instance) -> Instance:
     return replace(instance, hosts=hosts, distance=distance, links=None)
 
 
-def least_g(instance: Instance) -> int | None:
+def least_g(instance: Instance) -> float | None:
     """The paper's G = nodes + forwarded with every application placed; None when that cannot be."""
     free = [list(host.free) for host in instance.hosts]
-    best: list[int] = []
+    best: list[float] = []
 
     def walk(a: int, forwarded: int, used: frozenset[int]) -> None:
-        if best and forwarded + len(used) >= best[0]:
+        if best and forwarded + opening(instance, used) >= best[0]:
             return
         if a == len(instance.applications):
-            best[:] = [forwarded + len(used)]
+            best[:] = [forwarded + opening(instance, used)]
             return
         for hosts in placements(instance, instance.applications[a], free):
             near = frozenset(h for h in hosts if instance.hosts[h].tier == "edge")

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from builders import cluster, node, pod
 from ecotone.model.objects import Node, Pod
 from ecotone.model.snapshot import Snapshot
-from ecotone.placement.instance import Instance
-from ecotone.placement.taxi import PODS, scenario_1, scenario_2
-from ecotone.scheduling.plugins.pogonip_application import CONTROL_LABEL, QUEUE_ROLE
+from ecotone.placement.problem.instance import Instance
+from ecotone.placement.problem.taxi import PODS, scenario_1, scenario_2
+from ecotone.scheduling.plugins.pogonip.application import CONTROL_LABEL, QUEUE_ROLE
 
 
 def nodes_of(instance: Instance, *, links_only: bool = False) -> list[Node]:

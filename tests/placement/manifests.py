@@ -4,8 +4,8 @@ import json
 
 import yaml
 
-from ecotone.placement.instance import Instance
-from ecotone.scheduling.plugins.pogonip_application import CONTROL_LABEL
+from ecotone.placement.problem.instance import Instance
+from ecotone.scheduling.plugins.pogonip.application import CONTROL_LABEL
 
 
 def cluster_yaml(instance: Instance) -> str:

@@ -7,20 +7,21 @@ from time import monotonic
 import numpy as np
 import pytest
 
-from ecotone.experiments.pogonip_instances import edge_cluster, random_small
-from ecotone.placement import counting, neighbourhood
-from ecotone.placement import homes as homes_module
-from ecotone.placement.aggregated_model import CLOUD, AggregatedModel, Dealt
-from ecotone.placement.bounds import fewest_nodes
-from ecotone.placement.checker import violations
-from ecotone.placement.homes import Tenant, divides, fits, homes
-from ecotone.placement.improved_greedy import improved_greedy
-from ecotone.placement.instance import Application, Component, Host, Instance, Tier
-from ecotone.placement.milp import Index, Model, Objective, Stage, Vector
-from ecotone.placement.neighbourhood import improve, vector
-from ecotone.placement.pogonip_opt import pogonip_opt
-from ecotone.placement.scaling import scale
-from ecotone.placement.solution import Placement, figures
+from ecotone.experiments.pogonip.instances import edge_cluster, random_small
+from ecotone.model.arrays import Floats, Ints
+from ecotone.placement.exact import counting, neighbourhood
+from ecotone.placement.exact import homes as homes_module
+from ecotone.placement.exact.aggregated_model import CLOUD, AggregatedModel, Dealt
+from ecotone.placement.exact.bounds import least_opening
+from ecotone.placement.exact.homes import Tenant, divides, fits, homes
+from ecotone.placement.exact.milp import Model, Objective, Stage
+from ecotone.placement.exact.neighbourhood import improve, vector
+from ecotone.placement.exact.pogonip_opt import pogonip_opt
+from ecotone.placement.exact.scaling import scale
+from ecotone.placement.heuristic.improved_greedy import improved_greedy
+from ecotone.placement.problem.checker import violations
+from ecotone.placement.problem.instance import Application, Component, Host, Instance, Tier
+from ecotone.placement.problem.solution import Placement, figures
 
 SAMPLE = range(12)
 TAXI = Tenant(queue=np.array([8]), most=50, own=((np.array([4]), 1), (np.array([1]), 1), (np.array([2]), 2)))
@@ -136,7 +137,7 @@ def test_a_side_set_aside_is_searched_when_the_other_turns_out_worse() -> None:
     assert (stage.value, stage.bound, x[count[0]]) == pytest.approx((15.0, 15.0, 2.0))
 
 
-def _at_least(model: Model, terms: Sequence[tuple[Index, float]], least: float) -> None:
+def _at_least(model: Model, terms: Sequence[tuple[Ints, float]], least: float) -> None:
     row = model.constraints(1, lower=least)
     for column, coefficient in terms:
         model.entries(row, column, coefficient)
@@ -193,7 +194,7 @@ def test_without_a_clock_neighbourhoods_are_asked_so_often_and_no_more(monkeypat
     asked: list[float | None] = []
     minimise = Model.minimise
 
-    def counted(self: Model, objective: Objective, *, time_limit: float | None = None) -> tuple[Vector | None, Stage]:
+    def counted(self: Model, objective: Objective, *, time_limit: float | None = None) -> tuple[Floats | None, Stage]:
         asked.append(time_limit)
         return minimise(self, objective, time_limit=time_limit)
 
@@ -214,7 +215,7 @@ def test_neighbourhoods_end_when_the_time_is_up() -> None:
 def test_the_counted_bound_on_nodes_never_exceeds_the_optimum(seed: int) -> None:
     instance = random_small(seed)
     best = figures(instance, pogonip_opt(instance, time_limit=None).placement)
-    bound = fewest_nodes(instance, scale(instance))([best.apps_rejected, best.forwarded_to_cloud])
+    bound = least_opening(instance, scale(instance))([best.apps_rejected, best.forwarded_to_cloud])
     assert bound <= best.edge_nodes_used
 
 
@@ -223,10 +224,10 @@ def test_the_counted_bound_fills_the_largest_nodes_first_and_counts_those_in_use
     application = Application("a", Component("q", (4, 4)), (Component("m", (2, 2)), Component("n", (3, 3))), 10.0)
     distance = np.zeros((3, 3))
     instance = Instance(tuple(hosts), (application,), ("e0",), distance)
-    lower = fewest_nodes(instance, scale(instance))
+    lower = least_opening(instance, scale(instance))
     assert [lower([0, 0]), lower([0, 1]), lower([1, 0])] == [2.0, 1.0, 0.0]
     busy = Instance((replace(hosts[0], in_use=True), *hosts[1:]), (application,), ("e0",), distance)
-    assert [fewest_nodes(busy, scale(busy))([0, 0]), fewest_nodes(busy, scale(busy))([1, 0])] == [2.0, 1.0]
+    assert [least_opening(busy, scale(busy))([0, 0]), least_opening(busy, scale(busy))([1, 0])] == [2.0, 1.0]
 
 
 @pytest.mark.parametrize("tier", ["edge", "cloud"])

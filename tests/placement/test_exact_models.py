@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from ecotone.experiments.pogonip_instances import edge_cluster, random_small
-from ecotone.placement import cloud_model
-from ecotone.placement.aggregated_model import AggregatedModel
-from ecotone.placement.ball_model import BallModel
-from ecotone.placement.checker import violations
-from ecotone.placement.improved_greedy import improved_greedy
-from ecotone.placement.instance import Application, Component, Host, Instance
-from ecotone.placement.milp import lexicographic
-from ecotone.placement.paper_model import cloud_problem, edge_problem
-from ecotone.placement.pogonip import pogonip
-from ecotone.placement.pogonip_opt import pogonip_opt
-from ecotone.placement.solution import figures
+from ecotone.experiments.pogonip.instances import edge_cluster, random_small
+from ecotone.placement.exact import cloud_model
+from ecotone.placement.exact.aggregated_model import AggregatedModel
+from ecotone.placement.exact.ball_model import BallModel
+from ecotone.placement.exact.milp import lexicographic
+from ecotone.placement.exact.paper_model import cloud_problem, edge_problem
+from ecotone.placement.exact.pogonip_opt import pogonip_opt
+from ecotone.placement.heuristic.improved_greedy import improved_greedy
+from ecotone.placement.heuristic.pogonip import pogonip
+from ecotone.placement.problem.checker import violations
+from ecotone.placement.problem.instance import Application, Component, Host, Instance
+from ecotone.placement.problem.solution import figures
 from placement.brute_force import best_rank, least_g, with_endless_cloud
 
 SAMPLE = range(60)
@@ -38,6 +38,54 @@ def test_the_aggregated_model_the_papers_model_and_brute_force_agree_on_g(seed: 
     _, stage = aggregated.model.minimise(aggregated.papers())
     published = edge_problem(instance)
     assert (stage.value, published.stage.value) == (expected, expected)
+
+
+@pytest.mark.parametrize("seed", SAMPLE)
+def test_where_edge_nodes_have_prices_the_least_price_is_found(seed: int) -> None:
+    instance = random_small(seed, priced=True)
+    answer = pogonip_opt(instance, time_limit=None)
+    assert violations(instance, answer.placement) == []
+    assert answer.proven
+    assert figures(instance, answer.placement).rank[:4] == pytest.approx(best_rank(instance)[:4])
+    for heuristic in (pogonip, improved_greedy):
+        assert figures(instance, answer.placement).rank[:3] <= figures(instance, heuristic(instance)).rank[:3]
+
+
+@pytest.mark.parametrize("seed", SAMPLE)
+def test_all_models_agree_on_g_with_prices(seed: int) -> None:
+    instance = with_endless_cloud(random_small(seed, priced=True))
+    expected = least_g(instance)
+    aggregated = AggregatedModel(instance, admission=False)
+    _, stage = aggregated.model.minimise(aggregated.papers())
+    published = edge_problem(instance)
+    found = [stage.value, published.stage.value]
+    assert found == [None, None] if expected is None else found == pytest.approx([expected, expected])
+
+
+def three_dear_or_four_cheap(*, prices: tuple[float, float] = (5.0, 2.55)) -> Instance:
+    """Twelve equal pods: three nodes hold four each, four others three each."""
+    dear, cheap = prices
+    hosts = [Host(f"dear-{k}", "edge", (400, 400), price=dear) for k in range(3)]
+    hosts += [Host(f"cheap-{k}", "edge", (300, 300), price=cheap) for k in range(4)]
+    one = (100, 100)
+    parts = tuple(Component(f"m{k}", one) for k in range(11))
+    application = Application("twelve", Component("q", one), parts, 50.0)
+    return Instance(tuple(hosts), (application,), ("dear-0",), np.full((7, 7), 5.0) - 5.0 * np.eye(7))
+
+
+def test_four_cheap_nodes_are_taken_instead_of_three_dear_ones() -> None:
+    instance = three_dear_or_four_cheap()
+    for answer in (pogonip_opt(instance, time_limit=None).placement, improved_greedy(instance)):
+        found = figures(instance, answer)
+        assert violations(instance, answer) == []
+        assert (found.edge_nodes_used, found.edge_cost_per_hour) == (4, pytest.approx(10.2))
+    assert edge_problem(instance).stage.value == pytest.approx(10.2)
+
+
+def test_without_prices_the_fewest_nodes_are_taken() -> None:
+    instance = three_dear_or_four_cheap(prices=(0.0, 0.0))
+    found = figures(instance, pogonip_opt(instance, time_limit=None).placement)
+    assert (found.edge_nodes_used, found.edge_cost_per_hour) == (3, 0.0)
 
 
 @pytest.mark.parametrize("seed", SAMPLE)
@@ -76,7 +124,9 @@ def test_out_of_time_the_heuristic_answers_and_the_gap_is_told() -> None:
     assert violations(instance, answer.placement) == []
     assert not answer.proven
     open_stages = [stage for stage in answer.stages if stage.status != "optimal"]
-    assert open_stages and all(stage.gap is not None and stage.bound <= stage.value for stage in open_stages)
+    assert open_stages and all(
+        stage.value is not None and stage.gap is not None and stage.bound <= stage.value for stage in open_stages
+    )
 
 
 @pytest.mark.parametrize("seed", range(25))

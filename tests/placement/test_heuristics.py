@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecotone.experiments.pogonip_instances import edge_cluster, random_small
+from ecotone.experiments.pogonip.instances import edge_cluster, random_small
+from ecotone.experiments.pogonip.kubernetes import scheduled
 from ecotone.model.errors import InputError
-from ecotone.placement.checker import violations
-from ecotone.placement.first_fit import first_fit
-from ecotone.placement.improved_greedy import improved_greedy
-from ecotone.placement.instance import Application, Component, Host, Instance
-from ecotone.placement.links import Link, LinkGraph, QosRequirement
-from ecotone.placement.pogonip import pogonip
-from ecotone.placement.pogonip_opt import pogonip_opt
-from ecotone.placement.solution import Placement, figures
-from ecotone.placement.taxi import scenario_1, scenario_2
+from ecotone.placement.exact.pogonip_opt import pogonip_opt
+from ecotone.placement.heuristic.improved_greedy import improved_greedy
+from ecotone.placement.heuristic.pogonip import Order, Tie, pogonip
+from ecotone.placement.problem.checker import violations
+from ecotone.placement.problem.instance import Application, Component, Host, Instance
+from ecotone.placement.problem.links import Link, LinkGraph, QosRequirement
+from ecotone.placement.problem.solution import Placement, figures
+from ecotone.placement.problem.taxi import scenario_1, scenario_2
 
 
 @settings(max_examples=150, deadline=None)
@@ -26,15 +26,15 @@ from ecotone.placement.taxi import scenario_1, scenario_2
     st.sampled_from(["queues-first", "application"]),
     st.sampled_from(["name", "latency", "random"]),
 )
-def test_every_heuristic_placement_is_valid(seed: int, order: str, tie: str) -> None:
+def test_every_heuristic_placement_is_valid(seed: int, order: Order, tie: Tie) -> None:
     instance = random_small(seed)
-    assert violations(instance, pogonip(instance, order=order, tie=tie, seed=seed)) == []  # type: ignore[arg-type]
-    assert violations(instance, improved_greedy(instance, tie=tie, seed=seed)) == []  # type: ignore[arg-type]
+    assert violations(instance, pogonip(instance, order=order, tie=tie, seed=seed)) == []
+    assert violations(instance, improved_greedy(instance, tie=tie, seed=seed)) == []
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 1000), st.randoms(use_true_random=False))
-def test_permuting_the_hosts_permutes_the_answer(seed: int, shuffle) -> None:  # type: ignore[no-untyped-def]
+def test_permuting_the_hosts_permutes_the_answer(seed: int, shuffle) -> None:
     instance = random_small(seed)
     order = list(range(len(instance.hosts)))
     shuffle.shuffle(order)
@@ -42,7 +42,7 @@ def test_permuting_the_hosts_permutes_the_answer(seed: int, shuffle) -> None:  #
         instance, hosts=tuple(instance.hosts[k] for k in order), distance=instance.distance[np.ix_(order, order)]
     )
     for tie in ("name", "latency", "random"):
-        one, other = pogonip(instance, tie=tie), pogonip(permuted, tie=tie)  # type: ignore[arg-type]
+        one, other = pogonip(instance, tie=tie), pogonip(permuted, tie=tie)
         assert named(instance, one) == named(permuted, other)
 
 
@@ -78,7 +78,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("change", "complaint"), CHANGES)
-def test_the_checker_finds_what_is_wrong(change, complaint: str | None) -> None:  # type: ignore[no-untyped-def]
+def test_the_checker_finds_what_is_wrong(change, complaint: str | None) -> None:
     instance = scenario_2(1)
     hosts = pogonip_opt(instance).placement.hosts[0]
     found = violations(instance, Placement(hosts=(change(hosts, instance),)))
@@ -126,7 +126,7 @@ def test_requests_of_zero_are_refused() -> None:
 
 def test_first_fit_leaves_an_application_half_placed_and_does_not_count_it() -> None:
     instance = scenario_2(8)
-    run = first_fit(instance)
+    run = scheduled(instance, "first-fit")
     assert any(-1 in row for row in run.hosts)
     assert figures(instance, run.placement(instance)).apps_placed < 8
 

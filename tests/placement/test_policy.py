@@ -8,9 +8,9 @@ from ecotone.model.errors import InputError
 from ecotone.model.selectors import Taint
 from ecotone.model.snapshot import Snapshot
 from ecotone.placement.policy import objective
-from ecotone.placement.taxi import scenario_1, scenario_2
+from ecotone.placement.problem.taxi import scenario_1, scenario_2
 from ecotone.scheduling.decide import decide
-from ecotone.scheduling.plugins.pogonip_application import CONTROL_LABEL
+from ecotone.scheduling.plugins.pogonip.application import CONTROL_LABEL
 from placement.kubernetes import first, nodes_of, second, taxi_pods
 
 
@@ -27,6 +27,7 @@ def test_the_optimum_of_the_second_scenario_comes_out_of_a_snapshot(links_only: 
         "apps_placed": 8,
         "apps_rejected": 0,
         "edge_nodes_used": 5,
+        "edge_cost_per_hour": 0.0,
         "forwarded_to_cloud": 20,
         "cloud_cost_per_hour": 8.0,
         "latency_ms": {"mean": 36.25, "max": 70.0},

@@ -1,17 +1,18 @@
 """The paper's two scenarios: what every policy must answer."""
 
+from collections.abc import Mapping
+
 import pytest
 
-from ecotone.placement.checker import violations
-from ecotone.placement.first_fit import first_fit
-from ecotone.placement.improved_greedy import improved_greedy
-from ecotone.placement.instance import Instance
-from ecotone.placement.paper_model import edge_problem
-from ecotone.placement.pogonip import pogonip
-from ecotone.placement.pogonip_opt import pogonip_opt
-from ecotone.placement.round_robin import round_robin
-from ecotone.placement.solution import figures, latencies
-from ecotone.placement.taxi import scenario_1, scenario_2
+from ecotone.experiments.pogonip.kubernetes import scheduled
+from ecotone.placement.exact.paper_model import edge_problem
+from ecotone.placement.exact.pogonip_opt import pogonip_opt
+from ecotone.placement.heuristic.improved_greedy import improved_greedy
+from ecotone.placement.heuristic.pogonip import Tie, pogonip
+from ecotone.placement.problem.checker import violations
+from ecotone.placement.problem.instance import Instance
+from ecotone.placement.problem.solution import figures, latencies
+from ecotone.placement.problem.taxi import scenario_1, scenario_2
 
 SIX_OUTCOMES = {
     (10, 10, 15, 30),
@@ -39,18 +40,19 @@ def test_distances_are_shortest_paths_over_the_links(one: Instance) -> None:
 
 
 def test_first_fit_places_the_single_application_as_published(one: Instance) -> None:
-    assert latencies(one, first_fit(one).placement(one)) == [15, 95, 95, 20]
+    assert latencies(one, scheduled(one, "first-fit").placement(one)) == [15, 95, 95, 20]
 
 
 def test_round_robin_repeats_the_published_runs(one: Instance) -> None:
-    runs, starts, pointer = [], [], 0
+    runs, ends = [], []
+    memory: Mapping[str, object] = {}
     for _ in range(5):
-        starts.append(one.hosts[pointer].name)
-        run = round_robin(one, start=pointer)
-        pointer = run.pointer
+        run = scheduled(one, "round-robin", memory=memory)
+        memory = run.memory
+        ends.append(memory["RoundRobin"])
         runs.append(latencies(one, run.placement(one)))
     assert runs == [[15, 95, 20, 10], *[[105, 120, 200, 105]] * 4]
-    assert starts == ["cn", "w5", "w4", "w4", "w4"]
+    assert ends == ["w4", "w3", "w3", "w3", "w3"]
 
 
 def test_pogonip_with_random_ties_reaches_exactly_the_six_possible_outcomes(one: Instance) -> None:
@@ -59,8 +61,8 @@ def test_pogonip_with_random_ties_reaches_exactly_the_six_possible_outcomes(one:
 
 
 @pytest.mark.parametrize("tie", ["name", "latency"])
-def test_pogonip_without_randomness_is_one_of_them(one: Instance, tie: str) -> None:
-    assert tuple(sorted(latencies(one, pogonip(one, tie=tie)))) in SIX_OUTCOMES  # type: ignore[arg-type]
+def test_pogonip_without_randomness_is_one_of_them(one: Instance, tie: Tie) -> None:
+    assert tuple(sorted(latencies(one, pogonip(one, tie=tie)))) in SIX_OUTCOMES
 
 
 def test_the_optimum_uses_three_nodes_and_fifteen_milliseconds_on_average(one: Instance) -> None:

@@ -44,7 +44,7 @@ def talks(world: World, own: Name) -> dict[Name, Talk]:
                 talk = found.setdefault(other, Talk())
                 talk.out |= other[0] != "" and (said(workload.affinity, peer) > 0 or peer in workload.synchronous)
                 talk.into |= other[0] == ""
-            elif other == own and name != own:
+            elif other == own and name != own and name[0] == own[0]:
                 talk = found.setdefault(name, Talk())
                 talk.into |= said(workload.affinity, peer) > 0 or peer in workload.synchronous
             else:
@@ -58,6 +58,8 @@ def talks(world: World, own: Name) -> dict[Name, Talk]:
             if not world.fresh(workload.measured_at):
                 continue
             for here, there in ((own, other), (other, own)):
+                if here[0] != own[0]:
+                    continue
                 if name == here and workload.traffic is not None:
                     flow = sum(
                         said(workload.traffic, peer) for peer in workload.traffic if _spelt(name[0], peer) == there
@@ -71,12 +73,13 @@ def talks(world: World, own: Name) -> dict[Name, Talk]:
                     ]
                     if counted:
                         talk.rates = [*(talk.rates or []), sum(counted)]
-        if not talk.out and not talk.into:
-            here, there = indices.get(own), indices.get(other)
-            if here is None or there is None or here == there:
+        if talk.out == talk.into and other[0] != "":
+            level = indices.get(own)
+            other_level = indices.get(other) if other[0] == own[0] else None
+            if level is not None and other_level is not None and level != other_level:
+                talk.out, talk.into = level < other_level, level > other_level
+            elif not talk.into:
                 talk.out = True
-            else:
-                talk.out, talk.into = here < there, here > there
     found = {
         name: talk
         for name, talk in found.items()
@@ -142,7 +145,7 @@ def _anchors(
     there = places(world, name)
     if there:
         return [(place, weight / len(there)) for place in there]
-    if depth == 0 or name[0] == "" or name in seen:
+    if depth == 0 or name[0] != behind[0] or name in seen:
         return []
     links = talks(world, name)
     back = links[behind].weight if behind in links else 1.0
@@ -162,7 +165,8 @@ def cpu_ms(world: World, pod: Pod, node: Node, *, service_ms: float = 10.0) -> f
     cores = capacity / 1000
     before = _used(world, node)
     after = before + max(1.0, usage_of(world, pod)[0]) / capacity
-    power = math.sqrt(2 * (cores + 1)) - 1
+    power = math.sqrt(2 * (max(1.0, cores) + 1)) - 1
+    slow = max(0.0, 1 / cores - 1)
 
     def wait(share: float) -> float:
         return share**power / (cores * (1 - share))
@@ -171,8 +175,8 @@ def cpu_ms(world: World, pod: Pod, node: Node, *, service_ms: float = 10.0) -> f
         return wait(share) * power / share + wait(share) / (1 - share)
 
     if after <= 0.95:
-        return service_ms * (wait(after) + before * growth(after))
-    return service_ms * (wait(0.95) + (after - 0.95) * growth(0.95) + before * growth(0.95))
+        return service_ms * (slow + wait(after) + before * growth(after))
+    return service_ms * (slow + wait(0.95) + (after - 0.95) * growth(0.95) + before * growth(0.95))
 
 
 def _used(world: World, node: Node) -> float:
@@ -186,7 +190,7 @@ def _measured(world: World, node: Node) -> bool:
 
 def _most_used(world: World) -> float:
     known = [node for node in world.nodes if _measured(world, node)]
-    return max((1 - node.available_cpu / max(1.0, node.allocatable["cpu"]) for node in known), default=0.0)
+    return max((1 - (node.available_cpu or 0.0) / max(1.0, node.allocatable["cpu"]) for node in known), default=0.0)
 
 
 def price_ms(world: World, pod: Pod, node: Node, *, unit: float = 1.0) -> float:

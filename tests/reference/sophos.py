@@ -19,9 +19,27 @@ def ra(world: World, pod: Pod, *, alpha: float = 0.5, beta: float = 0.5) -> list
     return scores
 
 
-def na(world: World, pod: Pod, *, static: bool = True, dynamic: bool = True, per_pod: bool = False) -> list[float]:
-    """For every node; NaN where a latency is needed and none is known at all."""
+def score(
+    world: World, pod: Pod, *, alpha: float = 0.5, beta: float = 0.5, gamma: float = 0.5, delta: float = 0.5
+) -> list[float]:
+    """Line 11: the plain weighted sum of the raw terms."""
+    resources, network = ra(world, pod, alpha=alpha, beta=beta), na(world, pod, per_pod=True)
+    return [gamma * ours + delta * theirs for ours, theirs in zip(resources, network, strict=True)]
+
+
+def na(
+    world: World,
+    pod: Pod,
+    *,
+    static: bool = True,
+    dynamic: bool = True,
+    proxies: bool = True,
+    per_pod: bool = False,
+) -> list[float]:
+    """For every node; NaN where a latency is needed and none is known at all. Lines 5 and 6 run over pods: `per_pod`."""
     saff, daff = own_figures(world, pod)
+    if not proxies:
+        saff, daff = ({name: value for name, value in each.items() if "@" not in name} for each in (saff, daff))
     peers: list[tuple[Node, float]] = []
     for peer in {**saff, **daff}:
         value = (saff.get(peer, 0.0) if static else 0.0) + (daff.get(peer, 0.0) if dynamic else 0.0)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeGuard
 
 from ecotone.model.network import NetworkMap
 from ecotone.model.objects import Node, Pod, Workload
@@ -66,10 +67,10 @@ class World:
         return next((each for each in self.workloads if each.key == pod.kind.workload), None)
 
     def fresh(self, at: float | None) -> bool:
-        return at is None or self.now - at <= self.max_age
+        return at is None or -30 <= self.now - at <= self.max_age
 
 
-def usable(value: object) -> bool:
+def usable(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and math.isfinite(value) and value >= 0
 
 
@@ -93,10 +94,9 @@ def _pair(world: World, origin: Node, target: Node) -> float | None:
             return (here.latencies or {})[there.name]
     for each in world.maps:
         zones = origin.labels.get(each.topology_key), target.labels.get(each.topology_key)
-        if None not in zones:
-            for a, b in (zones, zones[::-1]):
-                if usable(each.rtt.get(a, {}).get(b)):
-                    return each.rtt[a][b]
+        for a, b in (zones, zones[::-1]):
+            if a is not None and b is not None and usable(each.rtt.get(a, {}).get(b)):
+                return each.rtt[a][b]
     return _predicted(world, origin, target)
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from ecotone.model.selectors import LabelSelector, PodAffinity, PodTerm, SpreadC
 from ecotone.model.state import ClusterState
 from ecotone.scheduling import POLICIES, Evaluation, decide, framework_of
 from ecotone.scheduling.plugin import Cycle
-from reference.random_worlds import NOW, Dice, kind_of, new_pod, random_world, worlds
+from reference.random_worlds import NOW, SERVICES, Dice, kind_of, new_pod, random_world, worlds
 from reference.world import World
 
 ALL = [name for name, profile in POLICIES.items() if profile.solver is None]
@@ -51,6 +52,30 @@ def test_permuting_nodes_permutes_scores(policy: str, world: World, seed: int) -
         assert there[name] == pytest.approx(total, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("policy", NETWORKED)
+@settings(max_examples=60)
+@given(world=worlds, other=worlds)
+def test_what_another_tenant_writes_of_his_channels_moves_nobody_elses_pod(
+    policy: str, world: World, other: World
+) -> None:
+    mine = new_pod(world).namespace
+    hostile = {each.key.name: each for each in other.workloads}
+    written = [
+        each
+        if each.key.namespace == mine
+        else replace(
+            hostile.get(each.key.name, Workload(each.key)),
+            key=each.key,
+            # Usage is what the pods on a node take from it, whoever's they are: no channel, and left as it was.
+            cpu_usage=each.cpu_usage,
+            memory_usage=each.memory_usage,
+            deadlines={f"{mine}/{name}": 1.0 for name in SERVICES},
+        )
+        for each in world.workloads
+    ]
+    assert scored(replace(world, workloads=written), policy) == scored(world, policy)
+
+
 @pytest.mark.parametrize("policy", ALL)
 @settings(max_examples=25)
 @given(world=worlds)
@@ -74,7 +99,7 @@ def same_scores(one: dict[str, float], other: dict[str, float]) -> None:
 def test_nonsense_is_unknown(policy: str, world: World, pick: Random) -> None:
     """NaN, negative, infinite: the same as not being there."""
 
-    def blank(values: dict[str, float] | None, victim: str, nonsense: float | None) -> dict[str, float] | None:
+    def blank(values: Mapping[str, float] | None, victim: str, nonsense: float | None) -> dict[str, float] | None:
         if values is None:
             return None
         left = {key: value for key, value in values.items() if key != victim}
@@ -85,7 +110,7 @@ def test_nonsense_is_unknown(policy: str, world: World, pick: Random) -> None:
     outcomes = []
     for nonsense in NOTHING:
         nodes = [
-            replace(node, available_cpu=nonsense, latencies=blank(node.latencies, target, nonsense))  # type: ignore[arg-type]
+            replace(node, available_cpu=nonsense, latencies=blank(node.latencies, target, nonsense))
             if node.name == victim
             else node
             for node in world.nodes
@@ -93,7 +118,7 @@ def test_nonsense_is_unknown(policy: str, world: World, pick: Random) -> None:
         workloads = [
             replace(each, traffic=blank(each.traffic, peer, nonsense), requests=blank(each.requests, peer, nonsense))
             for each in world.workloads
-        ]  # type: ignore[arg-type]
+        ]
         outcomes.append(scored(replace(world, nodes=nodes, workloads=workloads), policy))
     for other in outcomes[1:]:
         same_scores(outcomes[0], other)
@@ -159,7 +184,7 @@ def test_a_node_without_measurements_never_wins_by_having_none(policy: str, seed
 
 @given(seed=st.integers(0, 10**6))
 def test_an_unmeasured_node_has_the_worst_network_term_in_sophos(seed: int) -> None:
-    """Its resources fall back to requests, as the contract says; its latencies to the largest known one."""
+    """Its resources fall back to requests, as for every node; its latencies to the largest known one."""
     world = twins(seed, measured=False)
     state = world.state()
     evaluation = Evaluation(framework_of(POLICIES["sophos"]), Cycle(state, new_pod(world)))
@@ -169,7 +194,7 @@ def test_an_unmeasured_node_has_the_worst_network_term_in_sophos(seed: int) -> N
     assert raw["a"] <= min(raw["b"], raw["c"])
 
 
-def demands(dice: Dice, app: str) -> dict[str, object]:
+def demands(dice: Dice, app: str) -> dict[str, Any]:
     """Rules that make one replica's place depend on the others'."""
     selector = LabelSelector.of_labels({"app": app})
     away = PodTerm(selector, "zone", namespaces=frozenset({"default", "other"}))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 import yaml
 
 from ecotone.cli import main
-from ecotone.services.install import PARTS, extender_configuration
+from ecotone.services.install import COMPONENTS, PARTS, extender_configuration
 from ecotone.services.install.rbac import EXTENDER_RULES, SCHEDULER_RULES
 
 
-def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, object]]:
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
     assert main(["manifests", *arguments]) == 0
     return list(yaml.safe_load_all(capsys.readouterr().out))
 
@@ -40,3 +43,94 @@ def test_the_printed_extender_configuration_is_the_one_that_is_tested(capsys: py
 def test_an_unknown_part_is_an_error_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["manifests", "schedular"]) == 2
     assert "did you mean 'scheduler'?" in capsys.readouterr().err
+
+
+PROXIES = ("--front-end", "shop/front-end:8079", "--external", "orders-db=db.example:5432", "-n", "shop")
+
+
+def pods(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {
+        one["metadata"]["name"]: one["spec"]["template"]["spec"]
+        for one in objects
+        if one["kind"] in ("Deployment", "DaemonSet")
+    }
+
+
+def test_every_pod_is_restricted_probed_and_bounded(capsys: pytest.CaptureFixture[str]) -> None:
+    found = pods([*printed(capsys), *printed(capsys, "extender"), *printed(capsys, *PROXIES)])
+    assert len(found) == 7
+    for name, spec in found.items():
+        assert spec["securityContext"]["runAsNonRoot"] and spec["securityContext"]["runAsUser"] > 0, name
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert not spec.get("hostNetwork") and spec["priorityClassName"]
+        for container in spec["containers"]:
+            security = container["securityContext"]
+            assert security["capabilities"] == {"drop": ["ALL"]} and security["readOnlyRootFilesystem"]
+            assert security["allowPrivilegeEscalation"] is False
+            assert container["livenessProbe"] and container["readinessProbe"]
+            assert container["resources"]["limits"]["memory"] and container["resources"]["requests"]["cpu"]
+
+
+def test_every_service_of_ours_has_a_network_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    objects = [*printed(capsys), *printed(capsys, "extender"), *printed(capsys, *PROXIES)]
+    own = [one for one in objects if one["kind"] in ("Deployment", "DaemonSet")]
+    selected = [one["spec"]["podSelector"]["matchLabels"] for one in objects if one["kind"] == "NetworkPolicy"]
+    for workload in own:
+        labels = workload["spec"]["template"]["metadata"]["labels"]
+        assert any(each.items() <= labels.items() for each in selected), workload["metadata"]["name"]
+    services = {one["metadata"]["name"] for one in objects if one["kind"] == "Service"}
+    assert services == {"ecotone-extender", "orders-db", "front-end-near"}, "the last one has the shop's own pods"
+
+
+def test_only_the_chosen_components_get_rights_and_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    for chosen, account in COMPONENTS.items():
+        objects = printed(capsys, "--component", chosen)
+        kinds = ("ServiceAccount", "Role", "ClusterRole", "Deployment", "DaemonSet", "NetworkPolicy")
+        assert {one["metadata"]["name"] for one in objects if one["kind"] in kinds} == {account}
+        policies = {one["metadata"]["name"] for one in objects if one["kind"] == "ValidatingAdmissionPolicy"}
+        expected = {
+            "monitor": {"ecotone-monitor"},
+            "descheduler": {"ecotone-descheduler", "ecotone-descheduler-pods", "ecotone-reservations"},
+        }
+        assert policies == expected.get(chosen, set())
+
+
+def test_no_role_reads_secrets_or_contains_a_wildcard(capsys: pytest.CaptureFixture[str]) -> None:
+    roles = [one for one in printed(capsys, *PARTS) if one["kind"] in ("Role", "ClusterRole")]
+    assert len(roles) == 8
+    for rule in (rule for role in roles for rule in role["rules"]):
+        for values in rule.values():
+            assert "*" not in values and "secrets" not in values
+
+
+def test_the_probe_pings_without_privileges_on_the_pod_network(capsys: pytest.CaptureFixture[str]) -> None:
+    spec = pods(printed(capsys, "probe"))["ecotone-probe"]
+    group = spec["securityContext"]["runAsGroup"]
+    assert spec["securityContext"]["sysctls"] == [{"name": "net.ipv4.ping_group_range", "value": f"{group} {group}"}]
+    assert spec["tolerations"] == [{"operator": "Exists"}] and "hostNetwork" not in spec
+
+
+def test_the_input_proxy_receives_on_each_node_and_forwards_near_first(capsys: pytest.CaptureFixture[str]) -> None:
+    objects = printed(capsys, *PROXIES)
+    service = next(one for one in objects if one["kind"] == "Service" and one["metadata"]["name"] == "front-end-near")
+    assert service["spec"]["trafficDistribution"] == "PreferSameNode"
+    assert service["spec"]["selector"] == {"app": "front-end"}
+    proxy = next(one for one in objects if one["kind"] == "DaemonSet")
+    assert proxy["spec"]["template"]["metadata"]["labels"]["ecotone.dev/role"] == "input-proxy"
+    (envoy,) = proxy["spec"]["template"]["spec"]["containers"]
+    assert envoy["ports"][0]["hostPort"] == 8080
+    configuration = json.loads(envoy["args"][1])["static_resources"]
+    assert [one["name"] for one in configuration["clusters"]] == ["front-end", "admin"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--front-end", "front-end"), ("--front-end", "a/b:0"), ("--external", "db"), ("--external", "db=host"),
+        ("--component", "monitr"), ("--policy", "nope"), ("-n", "Bad NS"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_installed_is_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    assert main(["manifests", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") <= 2 and "Traceback" not in captured.err

@@ -13,7 +13,7 @@ from ecotone.model.objects import Node, Pod, PodKind, PodSpec, WorkloadKey
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.plugin import Event
 from ecotone.services.live_cache import LiveCache
-from ecotone.services.overcommit import OvercommitWatch
+from ecotone.services.scheduler.overcommit import OvercommitWatch
 
 NODES = [f"n{i}" for i in range(4)]
 PODS = [f"p{i}" for i in range(6)]
@@ -99,7 +99,7 @@ class CacheMachine(RuleBasedStateMachine):
             elif known.node is not None or known.nominated is not None:
                 rebuilt.put_pod(known)
         assert set(view.nodes.names) == set(self.nodes)
-        columns = [view.nodes.column(name) for name in rebuilt.nodes.resources]
+        columns = np.array([view.nodes.column(name) for name in rebuilt.nodes.resources])
         assert np.array_equal(view.usage.requested[:, columns], rebuilt.usage.requested)
         assert np.array_equal(view.usage.pod_count, rebuilt.usage.pod_count)
         assert np.array_equal(view.usage.nonzero, rebuilt.usage.nonzero)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ecotone.model import Bind, Decisions, Snapshot
+from ecotone.model import Bind, Decisions, Evict, Snapshot
 
 
 class FirstFit:
@@ -37,3 +37,18 @@ class FirstFit:
 
     def deschedule(self, snapshot: Snapshot) -> Decisions:
         return Decisions(())
+
+
+class Mover(FirstFit):
+    """Evicts one named pod once, at the first look after `at`."""
+
+    def __init__(self, pod: str, target: str, *, at: float) -> None:
+        self._move = Evict(f"default/{pod}", "a", target, 1.0, "points", "test")
+        self._at = at
+        self._done = False
+
+    def deschedule(self, snapshot: Snapshot) -> Decisions:
+        if self._done or snapshot.now < self._at:
+            return Decisions(())
+        self._done = True
+        return Decisions((self._move,))

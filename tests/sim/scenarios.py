@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from ecotone.sim import COMPILED
 from ecotone.sim.scenario import Scenario, read_scenario
 from ecotone.sim.simulation import Outcome, Simulation
 from sim.firstfit import FirstFit
@@ -12,6 +15,10 @@ kind: Scenario
 metadata: {name: test}
 spec:
 """
+
+# For tests that stand between the parts, which binaries do not allow. What holds for the sources holds for them:
+# test_hot_path compares the two to the byte.
+looks_inside = pytest.mark.skipif(COMPILED is not None, reason="looks inside: run it with ECOTONE_PURE_PYTHON=1")
 
 
 def scenario(body: str) -> Scenario:

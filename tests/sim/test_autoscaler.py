@@ -42,3 +42,15 @@ def test_bounds_hold_and_missing_metrics_change_nothing() -> None:
     assert scaler(least=2).replicas(0, current=2, usage=0.0, ready=2) == 2
     assert scaler().replicas(0, current=3, usage=None, ready=3) == 3
     assert scaler().replicas(0, current=3, usage=70.0, ready=0) == 3
+
+
+def test_requests_per_second_and_pod_can_be_the_target() -> None:
+    hpa = Autoscaler(Autoscale(requests=5.0), request=100.0)
+    assert hpa.replicas(0, current=1, usage=14.9, ready=1) == 3
+    assert hpa.replicas(15, current=3, usage=5.0, ready=3) == 3
+
+
+def test_a_short_window_lets_replicas_go_at_the_next_look() -> None:
+    hpa = Autoscaler(Autoscale(requests=5.0, settle=5.0), request=100.0)
+    assert hpa.replicas(0, current=6, usage=5.0, ready=6) == 6
+    assert hpa.replicas(15, current=6, usage=2.5, ready=6) == 3

@@ -8,9 +8,9 @@ from typing import ClassVar
 import pytest
 
 from ecotone.model import Decisions, Snapshot
-from ecotone.placement.taxi import CLOUD_MS, CLOUD_TYPES, LINKS_MS, PODS
+from ecotone.placement.problem.taxi import CLOUD_MS, CLOUD_TYPES, LINKS_MS, PODS
 from ecotone.sim.engine import Engine
-from ecotone.sim.scenario import builtin_scenarios, load_scenario
+from ecotone.sim.scenario import builtin_scenarios, load_scenario, read_scenario
 from ecotone.sim.scenario.kubedsm import FAMILY, even_shares
 from ecotone.sim.simulation import Simulation
 from sim.scenarios import run
@@ -72,6 +72,33 @@ def test_kubedsm_s_replica_counts_have_the_mean_they_are_named_after() -> None:
         drawn = [counts[service] for each in FAMILY if each.mean == 1.5 for counts in each.cycles()]
         assert sum(drawn) / len(drawn) == pytest.approx(1.5 * share, rel=0.15)
     assert FAMILY[0].text() == FAMILY[0].text()
+
+
+def test_kubedsm_s_autoscalers_follow_the_load_to_the_drawn_counts() -> None:
+    """At the end of a cycle there are as many pods as were drawn, or one more where that is within the tolerance."""
+    each = FAMILY[2]
+    outcome = Simulation(read_scenario(each.text(), file="text"), Engine("kube-default", moves=False), seed=1).run()
+    there = {at: {name: sum(nodes.values()) for name, nodes in where.items()} for at, where in outcome.placement}
+    for number, drawn in enumerate(each.cycles()):
+        late, begin = there[120.0 + 90 * number + 75], there[120.0 + 90 * number]
+        for service, count in drawn.items():
+            assert late[service] == count or (late[service] == begin[service] and abs(count / late[service] - 1) <= 0.1)
+    assert there[120.0] == dict.fromkeys("abcd", 1), "an autoscaler sees the load only when it has come"
+
+
+def test_kubedsm_s_loads_can_be_replayed_with_the_drawn_counts() -> None:
+    driven, replayed = (read_scenario(text, file="text") for text in (FAMILY[0].text(3), FAMILY[0].replayed(3)))
+    assert set(driven.application.autoscale) == set(replayed.application.traces) == set("abcd")
+    assert driven.load == replayed.load
+    assert dict(replayed.application.traces["a"])[120.0] == FAMILY[0].cycles(3)[0]["a"]
+
+
+def test_only_kubedsm_s_own_services_come_onto_its_tainted_edge() -> None:
+    text = FAMILY[0].replayed().replace("startup: 5s, tolerates: [ecotone.dev/edge]", "startup: 5s", 1)
+    outcome = Simulation(replace(read_scenario(text, file="text"), duration=200.0), Engine("ecotone"), seed=1).run()
+    nodes = {name: {node for _, where in outcome.placement for node in where.get(name, {})} for name in "ab"}
+    assert nodes["a"] == {"cloud-1"}, "nothing here says that it tolerates the edge"
+    assert any(node.startswith("edge") for node in nodes["b"])
 
 
 def test_a_service_belongs_to_the_application_unless_it_says_otherwise() -> None:

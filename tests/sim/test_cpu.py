@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ecotone.sim.cpu import Station
-from ecotone.sim.kernel import Kernel
+from ecotone.sim.kernel import Called, Kernel
 
 
 class Clerk:
@@ -209,9 +209,10 @@ def test_every_request_gets_its_demand_and_no_capacity_is_exceeded(
         assert share.used == pytest.approx(demand, abs=1e-6)
     for number, (which, at, demand) in enumerate(jobs):
         assert clerk.done[number] >= at + demand / min(1.0, cores) - 1e-6
-        if limits[which] is not None:
+        limit = limits[which]
+        if limit is not None:
             windows = (clerk.done[number] - at) / 0.1 + 2
-            assert demand <= windows * limits[which] * 0.1 + 1e-6
+            assert demand <= windows * limit * 0.1 + 1e-6
     assert max(clerk.done.values()) >= sum(job[2] for job in jobs) / cores - 1e-6
 
 
@@ -220,10 +221,11 @@ def test_a_dead_pod_gives_its_requests_back_and_its_core_to_others() -> None:
     station = Station(kernel, 1)
     clerk = Clerk(kernel)
     doomed, other = station.share(weight=100), station.share(weight=100)
-    station.add(doomed, 1.0, clerk.finish, "doomed")
+    request = Called(clerk.finish, "doomed")
+    station.serve(doomed, 1.0, request)
     station.add(other, 0.2, clerk.finish, "other")
     lost: list[object] = []
     kernel.at(0.2, lambda _: lost.extend(station.drop(doomed)))
     kernel.run(10)
-    assert lost == ["doomed"]
+    assert lost == [request]
     assert clerk.done == pytest.approx({"other": 0.3})

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from ecotone.experiments.runs import Job, Run, execute
-from ecotone.experiments.sophos import moves_undone
+from ecotone.experiments.campaign.record import Move, Run
+from ecotone.experiments.campaign.runs import Job, execute
+from ecotone.experiments.sophos.evaluation import moves_undone
+from experiments.campaign.records import record
 from sim.scenarios import HEAD
 
 CHAIN = """
@@ -48,7 +51,7 @@ def simulate(policy: str, *, rtt: int = 40, users: int = 10, replicas: int = 1, 
 
 
 def where(run: Run, at: float) -> dict[str, set[str]]:
-    return {service: set(nodes) for service, nodes in dict(map(tuple, run["placement"]))[at].items()}
+    return {service: set(nodes) for service, nodes in dict(run.placement)[at].items()}
 
 
 def test_a_settled_chain_follows_its_users_together() -> None:
@@ -56,15 +59,15 @@ def test_a_settled_chain_follows_its_users_together() -> None:
     run = simulate("ecotone")
     assert where(run, 210) == {name: {"edge-1"} for name in ("web", "api", "store")}
     assert where(run, 465) == {name: {"edge-2"} for name in ("web", "api", "store")}
-    last = run["series"][-1][1]
-    assert last < 40, "the round trip to the users is gone"
+    last = run.series[-1][1]
+    assert last is not None and last < 40, "the round trip to the users is gone"
 
 
 def test_a_move_is_told_in_milliseconds_per_request() -> None:
-    moves = [move for move in simulate("ecotone")["moves"] if move["at"] > 240]
+    moves = [move for move in simulate("ecotone").moves if (move.at or 0) > 240]
     assert len(moves) == 3
-    assert len({move["at"] for move in moves}) == 1
-    assert all("ms instead of" in move["why"] for move in moves)
+    assert len({move.at for move in moves}) == 1
+    assert all("ms instead of" in move.why for move in moves)
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -80,20 +83,19 @@ def test_ours_undoes_no_move_within_ten_periods_on_a_stationary_load(
     run = simulate("ecotone", rtt=rtt, users=users, replicas=replicas, turn=470, seed=seed)
     assert moves_undone(run) == 0
     # And it comes to rest: nothing moves in the second half of a load that does not change.
-    assert [move for move in run["moves"] if 250 < move["at"] < 470] == []
+    assert [move for move in run.moves if 250 < (move.at or 0) < 470] == []
 
 
 def test_churn_is_counted_as_coming_back_to_a_node_left_lately() -> None:
-    move = {"service": "web", "from": "a", "to": "b", "at": 0.0}
-    back = {"service": "web", "from": "b", "to": "a", "at": 299.0}
-    late = {"service": "web", "from": "b", "to": "a", "at": 301.0}
-    assert moves_undone({"moves": [move, back]}) == 1
-    assert moves_undone({"moves": [move, late]}) == 0
-    assert moves_undone({"moves": [move, {**back, "service": "api"}]}) == 0
+    move = Move(at=0.0, pod="web-1", service="web", origin="a", target="b", why="")
+    back = Move(at=299.0, pod="web-2", service="web", origin="b", target="a", why="")
+    assert moves_undone(record(1.0, moves=[move, back])) == 1
+    assert moves_undone(record(1.0, moves=[move, replace(back, at=301.0)])) == 0
+    assert moves_undone(record(1.0, moves=[move, replace(back, service="api")])) == 0
 
 
 def test_no_request_is_lost_to_an_eviction_where_a_replica_was_ready() -> None:
     """Only the entry point is replicated here; what fails, fails for want of the others, never in an evicted pod."""
     for seed in range(3):
         run = simulate("ecotone", replicas=2, seed=seed)
-        assert run["lost_to_evictions"] == 0
+        assert run.lost_to_evictions == 0

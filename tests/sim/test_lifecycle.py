@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from ecotone.model import Decisions, Evict, Snapshot
-from sim.firstfit import FirstFit
+from ecotone.model import Decisions, Snapshot
+from ecotone.model.decisions import DeletionCost
+from ecotone.sim.simulation import Outcome
+from sim.firstfit import FirstFit, Mover
 from sim.scenarios import run, simulation
 
 CLUSTER = """
@@ -25,21 +29,6 @@ def load(users: int = 10) -> str:
 
 
 WEB = "endpoints: [{name: get, cpu: {mean: 1ms, distribution: constant}}]"
-
-
-class Mover(FirstFit):
-    """Evicts one named pod once, at the first look after `at`."""
-
-    def __init__(self, pod: str, target: str, *, at: float) -> None:
-        self._move = Evict(f"default/{pod}", "a", target, 1.0, "points", "test")
-        self._at = at
-        self._done = False
-
-    def deschedule(self, snapshot: Snapshot) -> Decisions:
-        if self._done or snapshot.now < self._at:
-            return Decisions(())
-        self._done = True
-        return Decisions((self._move,))
 
 
 def test_pods_take_requests_only_when_ready() -> None:
@@ -85,8 +74,11 @@ def test_a_pod_on_its_way_out_holds_its_requests() -> None:
     assert dict(outcome.placement)[45.0] == {"web": {"b": 1}}
 
 
+AT_ONCE = "  control: {node-grace: 0s, toleration: 0s}\n"
+
+
 def test_a_failed_node_takes_its_pods_along_and_they_come_back_elsewhere() -> None:
-    events = "  events: [{at: 100.5s, node: a, state: down}, {at: 200s, node: a, state: up}]\n"
+    events = AT_ONCE + "  events: [{at: 100.5s, node: a, state: down}, {at: 200s, node: a, state: up}]\n"
     body = CLUSTER + app("{name: web, startup: 5s, " + WEB + "}") + events
     outcome = run(body + load().replace("[a]", "[b]"))
     placement = dict(outcome.placement)
@@ -104,11 +96,79 @@ def test_users_of_a_failed_node_fail() -> None:
 
 
 def test_a_pinned_pod_waits_for_its_node() -> None:
-    events = "  events: [{at: 100s, node: a, state: down}, {at: 200s, node: a, state: up}]\n"
+    events = AT_ONCE + "  events: [{at: 100s, node: a, state: down}, {at: 200s, node: a, state: up}]\n"
     outcome = run(CLUSTER + app("{name: web, pinned: a, " + WEB + "}") + events + load())
     placement = dict(outcome.placement)
     assert placement[150.0] == {}
     assert placement[210.0] == {"web": {"a": 1}}
+
+
+def failing(control: str, *, up: str = "900s") -> Outcome:
+    """Ten users at b, their only pod on a, which fails at 100.5 s."""
+    events = f"  events: [{{at: 100.5s, node: a, state: down}}, {{at: {up}, node: a, state: up}}]\n"
+    body = CLUSTER.replace("300s", "600s") + app("{name: web, startup: 5s, " + WEB + "}") + control + events
+    return run(body + load().replace("[a]", "[b]").replace("for: 300s", "for: 600s"))
+
+
+def test_a_dead_node_is_noticed_and_given_up_after_kubernetes_own_times() -> None:
+    outcome = failing("")
+    placement, phases = dict(outcome.placement), dict(outcome.phases)
+    assert placement[435.0] == {"web": {"a": 1}} and placement[465.0] == {"web": {"b": 1}}  # 100.5 + 50 + 300
+    assert phases[105.0] == phases[435.0] == {"unreachable": 1}
+    assert 465.0 not in phases
+    assert outcome.recorder.causes["starting"] == 2 * 50
+
+
+def test_until_a_dead_node_is_noticed_its_pods_take_requests_that_nobody_answers() -> None:
+    outcome = failing("  control: {node-grace: 20s, toleration: 40s, timeout: 2s}\n")
+    placement = dict(outcome.placement)
+    assert placement[150.0] == {"web": {"a": 1}} and placement[165.0] == {"web": {"b": 1}}
+    # For 20 s each of ten users waits 2 s for nothing and misses ticks meanwhile; for 40 s there is no endpoint.
+    first = outcome.recorder.causes["unreachable"] - 400
+    assert 10 * 20 / 3 - 10 <= first <= 10 * 20 / 3 + 20
+    assert outcome.recorder.causes["starting"] == 2 * 50
+    assert outcome.recorder.causes["killed"] == 0
+
+
+def test_a_node_that_comes_back_in_time_starts_its_pods_again() -> None:
+    outcome = failing("  control: {timeout: 1s}\n", up="130s")
+    placement, phases = dict(outcome.placement), dict(outcome.phases)
+    assert placement[120.0] == placement[180.0] == {"web": {"a": 1}}
+    assert phases[120.0] == {"unreachable": 1} and 135.0 not in phases
+    # Five seconds of start-up twice; whoever still waited for the dead pod when it was started again missed a tick.
+    assert 50 + 40 <= outcome.recorder.causes["starting"] <= 2 * 50
+
+
+def test_the_policy_learns_of_a_dead_node_when_it_is_noticed() -> None:
+    """A pod that is bound in between waits on the dead node until it is given up."""
+    events = "  events: [{at: 50.5s, node: a, state: down}]\n  control: {node-grace: 20s, toleration: 30s}\n"
+    traces = "traces: {web: [[0s, 1], [60s, 2], [80s, 3]]}"
+    body = CLUSTER + f"  application: {{name: shop, services: [{{name: web, {WEB}}}], {traces}}}\n" + events
+    placement = dict(run(body).placement)
+    assert placement[75.0] == {"web": {"a": 2}}
+    assert placement[90.0] == {"web": {"a": 2, "b": 1}}
+    assert placement[105.0] == {"web": {"b": 3}}
+
+
+def test_an_image_is_pulled_once_for_each_node_one_after_the_other() -> None:
+    """25 MB at 10 Mbit are 20 s, twice on the first node; the third pod of a service finds its image there."""
+    registry = CLUSTER.replace("    network", "    registry: {bandwidth: 10Mbit}\n    network")
+    services = ", ".join(f"{{name: {name}, image: 25MB, startup: 5s, {WEB}}}" for name in ("web", "db"))
+    body = registry + f"  application: {{name: shop, services: [{services}], traces: {{web: [[0s, 1], [100s, 2]]}}}}\n"
+    running = simulation(body)
+    outcome = running.run()
+    first, second = sorted(running.services, key=lambda service: service.pods[0].ready_at or 0.0)
+    assert (first.pods[0].ready_at, second.pods[0].ready_at) == (25.0, 45.0)
+    assert running._by_name["web"].pods[1].ready_at == 105.0
+    phases = dict(outcome.phases)
+    assert phases[15.0] == {"pulling": 2} and phases[30.0] == {"pulling": 1} and 45.0 not in phases
+
+
+def test_nothing_is_pulled_without_an_image() -> None:
+    assert dict(run(CLUSTER + app("{name: web, startup: 20s, " + WEB + "}")).phases) == {
+        0.0: {"starting": 1},
+        15.0: {"starting": 1},
+    }
 
 
 def test_nothing_new_comes_to_a_cordoned_node() -> None:
@@ -191,3 +251,42 @@ def test_capacity_is_never_exceeded(seed: int) -> None:
     for _, placement in outcome.placement:
         assert all(count <= 3 for count in placement.get("web", {}).values())
     assert len(outcome.unplaced) == 3
+
+
+class Surger(Mover):
+    """As `Mover`, but the replacement comes first."""
+
+    def __init__(self, pod: str, target: str, *, at: float) -> None:
+        super().__init__(pod, target, at=at)
+        self._move = replace(self._move, surge=True)
+
+
+def test_a_single_replica_whose_replacement_comes_first_is_not_missed() -> None:
+    outcome = run(
+        CLUSTER + app("{name: web, startup: 5s, " + WEB + "}") + load(), orchestrator=Surger("web-1", "b", at=90)
+    )
+    assert (outcome.evictions, outcome.recorder.failed) == (1, 50)  # the 50 are the start-up at the beginning
+    assert dict(outcome.placement)[90.0]["web"] == {"a": 2}
+    assert dict(outcome.placement)[105.0]["web"] == {"a": 1}
+
+
+def test_a_scale_down_in_the_middle_of_a_surge_leaves_what_is_wanted() -> None:
+    text = app("{name: web, startup: 20s, " + WEB + "}").replace(
+        "services", "traces: {web: [[0s, 2], [95s, 1]]}, services"
+    )
+    outcome = run(CLUSTER + text + load(), orchestrator=Surger("web-1", "b", at=90))
+    assert sum(dict(outcome.placement)[285.0]["web"].values()) == 1
+
+
+class Pricer(FirstFit):
+    """Says once that the first pod is the one to go."""
+
+    def deschedule(self, snapshot: Snapshot) -> Decisions:
+        return Decisions((DeletionCost("default/web-1", -1, "test"),))
+
+
+def test_a_scale_down_takes_the_pod_of_least_deletion_cost() -> None:
+    text = app("{name: web, " + WEB + "}").replace("services", "traces: {web: [[0s, 2], [95s, 1]]}, services")
+    sim = simulation(CLUSTER + text + load(), orchestrator=Pricer())
+    sim.run()
+    assert [pod.name for pod in sim.services[0].pods] == ["web-2"]

@@ -21,11 +21,14 @@ from ecotone.sim.cluster import SimPod, SimService
 from ecotone.sim.cpu import Share, Station
 from ecotone.sim.engine import Engine
 from ecotone.sim.flow import Flow, Visit
-from ecotone.sim.kernel import Kernel
+from ecotone.sim.kernel import Called, Event, Kernel
 from ecotone.sim.scenario import Scenario, load_scenario
 from ecotone.sim.scenario.schema import NodeChange
 from ecotone.sim.simulation import Simulation
+from sim.scenarios import looks_inside
 from sim.scenarios import scenario as parse
+
+pytestmark = looks_inside
 
 
 class Books:
@@ -71,6 +74,10 @@ class Books:
 class Item:
     """One request at one CPU."""
 
+    def __init__(self, event: Event, places: tuple[str, str]) -> None:
+        self.event = event
+        self.places = places
+
 
 @pytest.fixture
 def books(monkeypatch: pytest.MonkeyPatch) -> Books:
@@ -83,7 +90,7 @@ def books(monkeypatch: pytest.MonkeyPatch) -> Books:
 
 def _watch_cpu(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every node's station, and every pod's share of it."""
-    add, drop, wake = Station.add, Station.drop, Station._wake
+    serve, drop, wake = Station.serve, Station.drop, Station.wake
     names: dict[int, str] = {}
     shares: dict[int, list[Share]] = defaultdict(list)
 
@@ -95,43 +102,37 @@ def _watch_cpu(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
         for share in shares[id(station)]:
             books.counted(name(share, "pod CPU"), share.active)
 
-    def watched_add(
-        station: Station, share: Share, demand: float, callback: Callable[[Any], None], argument: Any
-    ) -> None:
-        item = Item()
+    def watched_serve(station: Station, share: Share, demand: float, event: Event) -> None:
         places = name(station, "node CPU"), name(share, "pod CPU")
         if share not in shares[id(station)]:
             shares[id(station)].append(share)
+        item = Item(event, places)
 
-        def done(value: Any) -> None:
-            for place in places:
+        def done(item: Item) -> None:
+            for place in item.places:
                 books.went(place, item)
-            callback(value)
+            item.event.happen()
 
         for place in places:
             books.came(place, item)
-        argument_items[id(argument)] = (argument, item, places)
-        add(station, share, demand, done, argument)
+        serve(station, share, demand, Called(done, item))
         look(station)
 
-    argument_items: dict[int, tuple[object, Item, tuple[str, str]]] = {}
-
-    def watched_drop(station: Station, share: Share) -> list[Any]:
-        lost = drop(station, share)
-        for argument in lost:
-            _, item, places = argument_items[id(argument)]
-            for place in places:
+    def watched_drop(station: Station, share: Share) -> list[Event]:
+        lost = [event.argument for event in drop(station, share) if isinstance(event, Called)]
+        for item in lost:
+            for place in item.places:
                 books.went(place, item)
         look(station)
-        return lost
+        return [item.event for item in lost]
 
     def watched_wake(station: Station, version: int) -> None:
         wake(station, version)
         look(station)
 
-    monkeypatch.setattr(Station, "add", watched_add)
+    monkeypatch.setattr(Station, "serve", watched_serve)
     monkeypatch.setattr(Station, "drop", watched_drop)
-    monkeypatch.setattr(Station, "_wake", watched_wake)
+    monkeypatch.setattr(Station, "wake", watched_wake)
 
 
 def _watch_pods(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +142,7 @@ def _watch_pods(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
         __slots__ = ("_inflight",)
 
         @property
-        def inflight(self) -> int:  # type: ignore[override]
+        def inflight(self) -> int:
             return self._inflight
 
         @inflight.setter
@@ -261,7 +262,8 @@ def test_on_every_queue_of_the_messaging_application(books: Books) -> None:
             NodeChange(125.0 + 60 * number, node.name, "up"),
         )
     )
-    found = _run(books, replace(scenario, node_changes=failures, duration=400.0), "ecotone")
+    control = replace(scenario.control, node_grace=0.0, toleration=0.0)
+    found = _run(books, replace(scenario, node_changes=failures, duration=400.0, control=control), "ecotone")
     _check(found, end=books.now())
     assert sum(number for station, (_, _, number) in found.items() if station.startswith("queue")) > 0
 
@@ -278,6 +280,7 @@ def test_on_busy_stations_with_limits_that_lose_their_work(books: Books) -> None
       - {name: web, replicas: 2, requests: {cpu: 100m}, limits: {cpu: 900m}, startup: 1s, endpoints: [{name: get, cpu: 20ms, stages: [[{call: db.read}]]}]}
       - {name: db, requests: {cpu: 400m}, startup: 1s, endpoints: [{name: read, cpu: 10ms}]}
   load: [{at: 5s, for: 190s, entry: web.get, from: [a, b], arrivals: {poisson: 35}}]
+  control: {node-grace: 5s, toleration: 10s, timeout: 3s}
   events: [{at: 50s, node: a, state: down}, {at: 70s, node: a, state: up}, {at: 100s, node: b, state: down}, {at: 120s, node: b, state: up}]
 """
     found = _run(books, parse(body), "kube-default")

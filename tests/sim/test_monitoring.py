@@ -22,6 +22,7 @@ BODY = """
         endpoints: [{name: get, cpu: {mean: 10ms, distribution: constant}, stages: [[{call: db.query, protocol: TCP, request: 100B, response: 900B}]]}]
       - {name: db, pinned: b, replicas: 2, endpoints: [{name: query, cpu: {mean: 4ms, distribution: constant}}]}
   load: [{at: 0s, for: 200s, entry: web.get, from: [b], request: 1kB, response: 1kB, arrivals: {users: 50, every: 1s}}]
+  control: {node-grace: 20s}
   events: [{at: 100s, link: [a, b], rtt: 50ms}, {at: 150s, node: b, state: down}]
 """  # noqa: E501
 
@@ -46,7 +47,7 @@ def seen() -> dict[float, Snapshot]:
     return watcher.seen
 
 
-def workload(snapshot: Snapshot, name: str):  # type: ignore[no-untyped-def]
+def workload(snapshot: Snapshot, name: str):
     return next(each for key, each in snapshot.workloads.items() if key.name == name)
 
 
@@ -56,7 +57,7 @@ def test_before_anything_ran_nodes_are_known_and_workloads_are_not(seen: dict[fl
     assert first.nodes.nodes[0].latencies == {"b": pytest.approx(10)}
     assert workload(first, "web").traffic is None
     assert workload(first, "web").affinity == {"db": 85.0}
-    assert workload(first, "db").affinity is None
+    assert workload(first, "db").affinity == {"web": 85.0}  # a channel's priority belongs to both of its ends
 
 
 def test_usage_is_the_mean_per_pod_over_the_window(seen: dict[float, Snapshot]) -> None:
@@ -89,3 +90,19 @@ def test_a_silent_node_keeps_its_old_figures_and_their_age(seen: dict[float, Sna
     assert not node.ready
     assert node.measured_at is not None and node.measured_at <= 150.0
     assert seen[180.0].nodes.nodes[0].measured_at == 180.0
+
+
+def test_memory_in_use_is_what_a_service_says_or_else_what_it_requests() -> None:
+    watcher = Watcher()
+    given = BODY.replace(
+        "requests: {cpu: 100m, memory: 1Gi}", "requests: {cpu: 100m, memory: 1Gi}\n        memory: {use: 80Mi}"
+    )
+    assert given != BODY
+    run(given, orchestrator=watcher)
+    then = watcher.seen[90.0]
+    assert workload(then, "web").memory_usage.value == 80 * 2**20
+    assert then.nodes.nodes[0].available_memory == 4 * 2**30 - 80 * 2**20
+    assert workload(then, "db").memory_usage is None
+    asked = Watcher()
+    run(BODY, orchestrator=asked)
+    assert workload(asked.seen[90.0], "web").memory_usage.value == 2**30

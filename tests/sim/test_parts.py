@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from ecotone.experiments.runs import figures
+from ecotone.experiments.campaign.comparison import known
+from ecotone.experiments.campaign.runs import figures
 from ecotone.sim.engine import Engine
 from ecotone.sim.parts import NAMES, Spectrum
 from ecotone.sim.recorder import Recorder
 from ecotone.sim.scenario import load_scenario
 from ecotone.sim.simulation import Simulation
-from sim.scenarios import run, scenario, simulation
-from sim.test_lifecycle import Mover
+from sim.firstfit import Mover
+from sim.scenarios import looks_inside, run, scenario, simulation
 
 NODES = """
   duration: 120s
@@ -59,6 +60,7 @@ class Seen(list[dict[str, float]]):
             assert min(parts) > -2e-9
 
 
+@looks_inside
 @pytest.mark.parametrize(
     ("name", "policy"),
     [
@@ -79,9 +81,10 @@ def test_parts_add_up_for_every_request_of_the_scenarios_that_ship(
     seen.check()
     found = figures(whole, outcome, policy=policy, trial=0)
     # Six digits are written down of each.
-    assert sum(found["breakdown_ms"].values()) == pytest.approx(found["response_ms"]["mean"], rel=1e-5)
+    assert sum(known(found.breakdown_ms.values())) == pytest.approx(found.response_ms.mean, rel=1e-5)
 
 
+@looks_inside
 @pytest.mark.parametrize(
     "network",
     [
@@ -141,7 +144,8 @@ def test_pods_that_a_trace_adds_have_their_connections() -> None:
 
 def test_a_failure_says_what_became_of_the_request() -> None:
     steady = "  load: [{at: 5s, for: 100s, entry: web.get, from: [b], arrivals: {users: 10, every: 1s}}]\n"
-    down = "  events: [{at: 30s, node: b, state: down}, {at: 40s, node: b, state: up}]\n"
+    at_once = "  control: {node-grace: 0s, toleration: 0s}\n"
+    down = at_once + "  events: [{at: 30s, node: b, state: down}, {at: 40s, node: b, state: up}]\n"
     moved = run(CLUSTER + APP + steady, orchestrator=Mover("web-1", "b", at=30)).recorder
     assert {cause: count for cause, count in moved.causes.items() if count} == {"starting": 20}
     dead = run(CLUSTER + APP + steady + down).recorder
@@ -158,10 +162,11 @@ def test_failures_count_as_a_minute_of_disruption_and_the_parts_still_add_up() -
     )
     outcome = run(body, orchestrator=Mover("web-1", "b", at=30))
     found = figures(scenario(body), outcome, policy="test", trial=0)
-    assert (found["requests"], found["failed"], found["failures"]) == (1000, 20, {"starting": 20})
-    expected = (980 * found["response_ms"]["mean"] + 20 * 60_000) / 1000
-    assert sum(found["breakdown_with_failures_ms"].values()) == pytest.approx(expected, rel=1e-5)
-    assert found["breakdown_with_failures_ms"]["disruption"] > 1200.0
+    assert (found.requests, found.failed, found.failures) == (1000, 20, {"starting": 20})
+    assert found.response_ms.mean is not None
+    expected = (980 * found.response_ms.mean + 20 * 60_000) / 1000
+    assert sum(known(found.breakdown_with_failures_ms.values())) == pytest.approx(expected, rel=1e-5)
+    assert (found.breakdown_with_failures_ms["disruption"] or 0.0) > 1200.0
 
 
 def test_a_quantile_is_taken_apart_by_the_requests_that_lie_there() -> None:

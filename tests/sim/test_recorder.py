@@ -55,3 +55,13 @@ def test_what_is_open_at_the_end_has_failed() -> None:
     assert [(each.sent, each.failed) for each in recorder.intervals] == [(1, 1), (2, 1)]
     assert recorder.causes["unanswered"] == 2
     assert recorder.series == [(15.0, 0.5)]
+
+
+def test_failures_are_kept_by_when_they_were_sent_and_by_cause() -> None:
+    recorder = Recorder(warmup=10.0, intervals=1)
+    for sent, cause in ((5.0, "killed"), (16.0, "starting"), (29.0, "starting"), (31.0, "killed")):
+        recorder.begin(sent, 0)
+        recorder.fail(sent=sent, tag=0, cause=cause)
+    recorder.begin(40.0, 0)
+    recorder.close()
+    assert recorder.failures == {1: {"starting": 2}, 2: {"killed": 1, "unanswered": 1}}

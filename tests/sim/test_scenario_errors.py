@@ -23,6 +23,7 @@ spec:
     nodes:
       - {name: edge-1, tier: edge, cpu: "1", memory: 4Gi, labels: {}, taints: [], price: 0}
       - {name: cloud-1, tier: cloud, cpu: "4", memory: 16Gi}
+    registry: {bandwidth: 50Mbit}
     network:
       default: {rtt: 10ms}
       links: [{between: [edge-1, cloud-1], rtt: 40ms, jitter: 2ms, bandwidth: 100Mbit, loss: 0.1%}]
@@ -39,6 +40,9 @@ spec:
         pinned: edge-1
         prefer: {tier: edge, weight: 1}
         startup: 5s
+        balance: uniform
+        image: 200MB
+        memory: {use: 80Mi}
         max-latency: 50ms
         endpoints:
           - name: get
@@ -57,7 +61,7 @@ spec:
   events:
     - {at: 200s, link: [edge-1, cloud-1], rtt: 100ms}
     - {at: 400s, node: edge-1, state: down}
-  control: {scrape: 15s, monitor: 30s, deschedule: 30s}
+  control: {scrape: 15s, monitor: 30s, deschedule: 30s, node-grace: 40s, toleration: 0s, timeout: 5s}
   qos: {latency: {edge: 50ms, cloud: 300ms}, targets: {web: 1.0}}
 """
 
@@ -74,6 +78,8 @@ def test_the_example_of_the_contract_is_read() -> None:
     assert (link.rtt, link.jitter, link.bandwidth, link.loss) == pytest.approx((0.04, 0.002, 12.5e6, 0.001))
     web = scenario.application.service("web")
     assert (web.cpu_limit, web.startup, web.max_latency) == (300, 5.0, 0.05)
+    assert (web.image, web.memory_use, scenario.registry) == (200e6, 80 * 2**20, 50e6 / 8)
+    assert (scenario.control.node_grace, scenario.control.toleration, scenario.control.timeout) == (40.0, 0.0, 5.0)
     (call,) = web.endpoints["get"].stages[0]
     assert (call.request, call.response, call.detached) == (1000, 4000, False)
     assert scenario.application.traces["db"] == ((0.0, 1), (30.0, 3))
@@ -86,6 +92,7 @@ def test_the_example_of_the_contract_is_read() -> None:
 BROKEN = [
     # (what is replaced, by what, a word of the message, a word of the hint)
     ("call: db.query", "call: bd.query", "no service `bd`", "valid here: `db`"),
+    ("async: false", "async: false, soft: true", "`soft` is about a deadline", "deadline: 50ms"),
     ("call: db.query", "call: db.qery", "no endpoint `qery`", "did you mean `query`?"),
     ("entry: web.get, from: [edge-1]", "entry: wed.get, from: [edge-1]", "no service `wed`", "did you mean `web`?"),
     ("entry: web.get, from: [edge-1]", "entry: web, from: [edge-1]", "names no endpoint", "service.endpoint"),
@@ -105,6 +112,11 @@ BROKEN = [
     ("replicas: 1", "replicas: 1.5", "whole number", None),
     ("distribution: exponential", "distribution: normal", "cannot be `normal`", "exponential"),
     ("from: all", "from: [edge-2]", "no node `edge-2`", "did you mean `edge-1`?"),
+    ("image: 200MB", "image: 200", "has no unit", "kB"),
+    ("memory: {use: 80Mi}", "memory: {use: 300Mi}", "more memory than its limit", "raise the limit"),
+    ("memory: {use: 80Mi}", "memory: {used: 80Mi}", "no field `used`", "did you mean `use`?"),
+    ("bandwidth: 50Mbit", "bandwidth: 0Mbit", "must be above 0", None),
+    ("node-grace: 40s", "node-grase: 40s", "no field `node-grase`", "did you mean `node-grace`?"),
     ("state: down", "state: dwn", "cannot be `dwn`", "did you mean `down`?"),
     ("link: [edge-1, cloud-1], rtt: 100ms", "link: [edge-1], rtt: 100ms", "two different nodes", None),
     ("kind: Scenario", "kind: Deployment", "no scenario", "kind: Scenario"),

@@ -8,9 +8,9 @@ from typing import Any
 
 from ecotone.model.errors import InputError
 from ecotone.tosca import read_template
-from ecotone.tosca.definitions import EntityType
-from ecotone.tosca.functions import Properties
-from ecotone.tosca.scalars import Range, ScalarUnit, Version
+from ecotone.tosca.language.definitions import EntityType
+from ecotone.tosca.language.functions import Properties
+from ecotone.tosca.language.scalars import Range, ScalarUnit, Version
 
 
 def value(data: Any) -> Any:

@@ -98,3 +98,23 @@ def test_wrong_files_and_wrong_use_are_two(capsys: pytest.CaptureFixture[str], t
     run(capsys, "validate", code=2)
     run(capsys, "graph", CONTRACT, "-o", "png", code=2)
     assert "cannot read" in run(capsys, "import", "compose", str(tmp_path / "none.yaml"), code=2)[1]
+
+
+def test_a_dotted_template_name_is_valid_and_its_app_group_the_nearest_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "shop.yaml"
+    file.write_text(Path(CONTRACT).read_text() + "metadata: {template_name: org.example.Shop}\n")
+    out, err = run(capsys, "validate", str(file))
+    assert "valid, 4 services" in out and "the app-group of `org.example.Shop` is called `org-example-shop`" in err
+    groups = {
+        each["metadata"]["labels"]["app-group"]
+        for each in yaml.safe_load_all(run(capsys, "compile", str(file))[0])
+        if each["kind"] == "Deployment"
+    }
+    assert groups == {"org-example-shop"}
+
+
+def test_a_file_of_types_with_a_dotted_name_is_valid_without_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(HERE / "valid" / "types-with-a-dotted-name.yaml")
+    assert run(capsys, "validate", file) == (f"{file}: valid, 0 services and 0 channels\n", "")

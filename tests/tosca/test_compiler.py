@@ -1,4 +1,4 @@
-"""Compiled manifests carry the contract's keys and say the same every time."""
+"""Compiled manifests carry the keys that decisions read and say the same every time."""
 
 from __future__ import annotations
 
@@ -114,8 +114,31 @@ def test_deadlines_are_carried_and_the_tightest_wins() -> None:
     first, second = (item["spec"]["template"]["metadata"] for item in objects)
     assert json.loads(first["annotations"]["ecotone.dev/deadlines"]) == {"q": 50}
     assert first["annotations"]["ecotone.dev/max-latency"] == "50ms"
-    assert second["annotations"] == {"ecotone.dev/max-latency": "50ms"}
+    assert second["annotations"] == {"ecotone.dev/affinity": '{"a":130}', "ecotone.dev/max-latency": "50ms"}
     assert second["labels"]["ecotone.dev/role"] == "message-queue"
+
+
+def test_soft_deadlines_have_a_key_of_their_own_and_bound_no_queue() -> None:
+    application = parse_application(
+        HEAD
+        + """topology_template:
+  node_templates:
+    a:
+      type: Service
+      capabilities: {deployment: {properties: {image: x}}}
+      requirements:
+      - route: {node: q, relationship: {type: AMQPRoute, properties: {deadline: 50 ms, soft: true}}}
+      - route: {node: b, relationship: {type: HTTPRoute, properties: {deadline: 20 ms}}}
+    b: {type: Service, capabilities: {deployment: {properties: {image: x}}}}
+    q: {type: Service, capabilities: {deployment: {properties: {image: x, role: message-queue}}}}
+"""
+    )
+    annotations = compile_application(application)[0]["spec"]["template"]["metadata"]["annotations"]
+    assert json.loads(annotations["ecotone.dev/soft-deadlines"]) == {"q": 50}
+    assert json.loads(annotations["ecotone.dev/deadlines"]) == {"b": 20}
+    assert "ecotone.dev/max-latency" not in annotations
+    shown = {channel["target"]: channel.get("soft", False) for channel in graph_of(application).as_dict()["channels"]}
+    assert shown == {"b": False, "q": True}
 
 
 def test_autoscaling_leaves_the_replicas_to_the_autoscaler() -> None:

@@ -183,7 +183,7 @@ def test_objects_without_workloads_are_refused() -> None:
         import_manifests([("f", MANIFESTS + "---" + MANIFESTS)])
 
 
-def workload(name: str, traffic: dict[str, float] | None, group: str = "shop") -> dict[str, Any]:
+def workload(name: str, traffic: dict[str, Any] | None, group: str = "shop") -> dict[str, Any]:
     annotations = {} if traffic is None else {"ecotone.dev/traffic": json.dumps(traffic)}
     labels = {"app": name, "app-group": group}
     return {

@@ -8,7 +8,7 @@ import pytest
 
 from ecotone.model.errors import InputError
 from ecotone.tosca import parse_application, parse_template
-from ecotone.tosca.patterns import PatternError, compile_pattern
+from ecotone.tosca.language.patterns import PatternError, compile_pattern
 
 HEAD = "tosca_definitions_version: tosca_simple_yaml_1_3\nimports: [{file: ecotone/profile.yaml}]\n"
 
@@ -114,3 +114,18 @@ def test_patterns_match_whole_texts(pattern: str, text: str, expected: bool) -> 
 def test_patterns_that_cannot_run_are_refused(pattern: str) -> None:
     with pytest.raises(PatternError):
         compile_pattern(pattern)
+
+
+@pytest.mark.parametrize(
+    "text", ["(){4294967294}", "(){0,4294967294}", "((){1000}){1000}", "(|){99999999}", "(^){9999999}"]
+)
+def test_repetitions_of_nothing_are_charged_like_any_other(text: str) -> None:
+    begin = time.process_time()
+    with pytest.raises(PatternError, match="too large"):
+        compile_pattern(text)
+    assert time.process_time() - begin < 0.5
+
+
+def test_repetitions_within_the_budget_still_match() -> None:
+    assert compile_pattern("(a|){50}b{2,3}").matches("aaabb")
+    assert not compile_pattern("(a|){2}b{2,3}").matches("aaabb")

@@ -8,7 +8,7 @@ import pytest
 
 from ecotone.model.errors import InputError
 from ecotone.tosca import TemplateError, parse_template, read_inputs, read_template
-from ecotone.tosca.topology import NodeTemplate
+from ecotone.tosca.language.topology import NodeTemplate
 
 HEAD = "tosca_definitions_version: tosca_simple_yaml_1_3\nimports: [{file: ecotone/profile.yaml}]\n"
 VALID = sorted((Path(__file__).parent / "valid").glob("*.yaml"))
@@ -40,6 +40,20 @@ def test_default_priorities_are_the_contracts() -> None:
         f" requirements: [{requirements}]}}}}}}"
     )
     assert [requirement.properties.get("priority") for requirement in found["a"].requirements] == list(routes.values())
+
+
+def test_route_is_the_base_of_all_channels_and_those_of_an_application_have_a_priority() -> None:
+    types = """relationship_types: {Mine: {derived_from: %s, properties: {priority: {type: integer, default: 7}}}}
+topology_template:
+  node_templates:
+    a:
+      type: Service
+      capabilities: {deployment: {properties: {image: x}}}
+      requirements: [{route: {node: a, relationship: Mine}}]
+"""
+    assert nodes(types % "PriorityRoute")["a"].requirements[0].properties.get("priority") == 7
+    (problem,) = refusal(types % "Route").problems
+    assert "`Mine` does not derive from `PriorityRoute`" in problem.message
 
 
 def test_constraints_survive_redefinition() -> None:

@@ -9,10 +9,23 @@ from typing import Any
 import pytest
 
 from ecotone.cli import main
+from ecotone.sim.observation import deadlines
+from ecotone.sim.scenario import read_scenario
 from ecotone.tosca import graph_of, load_application
 from ecotone.tosca.query import GraphStore
 from ecotone.tosca.scenario import scenario_application
 
+SOFT = """tosca_definitions_version: tosca_simple_yaml_1_3
+imports: [{file: ecotone/profile.yaml}]
+topology_template:
+  node_templates:
+    a:
+      type: Service
+      capabilities: {deployment: {properties: {image: x}}}
+      requirements:
+      - route: {node: b, relationship: {type: HTTPRoute, properties: {deadline: 20 ms, soft: true}}}
+    b: {type: Service, capabilities: {deployment: {properties: {image: x}}}}
+"""
 EXAMPLES = sorted((Path(__file__).parent.parent.parent / "examples" / "tosca").glob("*.yaml"))
 NODES = [
     {"name": "cloud-1", "tier": "cloud", "cpu": "4", "memory": "16Gi"},
@@ -56,3 +69,11 @@ def test_examples_are_scheduled_under_sophos(path: Path, tmp_path: Path, capsys:
         assert placed == wanted
     assert run["requests"] > 100
     assert run["failed"] == 0
+
+
+def test_a_soft_deadline_of_a_template_reaches_the_policy_that_is_simulated(tmp_path: Path) -> None:
+    path = tmp_path / "soft.yaml"
+    path.write_text(SOFT)
+    read = read_scenario(json.dumps(scenario(path)), file="soft.yaml").application
+    assert deadlines(read, soft=True) == {"a": {"b": 20.0}}
+    assert deadlines(read, soft=False) == {}

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from ecotone.cli.output import Output, OutputOption, print_document, print_names, print_table
+from ecotone.cli.terminal.output import Output, OutputOption, print_document, print_names, print_table
 from ecotone.manifests.configuration import configuration_document
-from ecotone.scheduling.policies import DEFAULT_POLICY, POLICIES, resolve
-from ecotone.scheduling.profile import Profile
+from ecotone.scheduling.profiles.policies import DEFAULT_POLICY, POLICIES, resolve
+from ecotone.scheduling.profiles.profile import Profile
 
 
 def register(app: typer.Typer) -> None:
@@ -38,7 +38,7 @@ def policies(
     elif output.structured:
         print_document(_listing(chosen) if name is None else configuration_document(chosen), output)
     else:
-        _table(chosen, wide=output is Output.WIDE or name is not None)
+        _table(chosen, wide=output in (Output.WIDE, Output.CSV) or name is not None, output=output)
 
 
 def _listing(profiles: list[Profile]) -> list[dict[str, object]]:
@@ -48,10 +48,10 @@ def _listing(profiles: list[Profile]) -> list[dict[str, object]]:
     ]
 
 
-def _table(profiles: list[Profile], *, wide: bool) -> None:
+def _table(profiles: list[Profile], *, wide: bool, output: Output) -> None:
     headers = ["NAME", "SUMMARY", *(["DECIDED BY"] if wide else [])]
     rows = [[profile.name, profile.summary, *([_decided_by(profile)] if wide else [])] for profile in profiles]
-    print_table(headers, rows)
+    print_table(headers, rows, output=output)
 
 
 def _decided_by(profile: Profile) -> str:

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ecotone.cli.terminal.safe import printable
 from ecotone.model.errors import InputError
 
 tosca = typer.Typer(
@@ -26,6 +27,10 @@ tosca.add_typer(drafting)
 Template = Annotated[str, typer.Argument(metavar="FILE", help="A TOSCA 1.3 service template; - reads stdin.")]
 Assignments = Annotated[
     list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="The value of a topology input; repeatable.")
+]
+ImportRoot = Annotated[
+    Path | None,
+    typer.Option("--import-root", metavar="DIR", help="Folder that imports stay below; the template's own by default."),
 ]
 InputFiles = Annotated[list[Path] | None, typer.Option("--inputs", metavar="FILE", help="A YAML file of inputs.")]
 Name = Annotated[str | None, typer.Option("--name", help="The application's name, which becomes its app-group.")]
@@ -79,24 +84,26 @@ def _reported() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        typer.echo(str(error), err=True)
+        typer.echo(printable(str(error)), err=True)
         raise typer.Exit(2) from None
 
 
-def _application(file: str, assignments: list[str] | None, files: list[Path] | None, name: str | None) -> Any:
+def _application(
+    file: str, assignments: list[str] | None, files: list[Path] | None, name: str | None, root: Path | None
+) -> Any:
     from ecotone.tosca import load_application, parse_application, read_inputs
-    from ecotone.tosca.checks import is_dns_label, label_value_from
+    from ecotone.tosca.language.checks import is_dns_label, label_value_from
 
     if name is not None and not is_dns_label(name):
         raise InputError(f"`{name}` cannot name an app-group", hint=f"for example `{label_value_from(name)}`")
     inputs = read_inputs(assignments or [], files or [])
     if file == "-":
         return parse_application(_stdin(), file="<stdin>", inputs=inputs, name=name)
-    return load_application(file, inputs=inputs, name=name)
+    return load_application(file, inputs=inputs, name=name, root=root)
 
 
 def _stdin() -> bytes:
-    from ecotone.tosca.files import LIMITS
+    from ecotone.tosca.language.files import LIMITS
 
     return sys.stdin.buffer.read(LIMITS.max_bytes + 1)
 
@@ -106,20 +113,27 @@ def _graph(application: Any) -> Any:
 
     graph = graph_of(application)
     for note in application.notes:
-        typer.echo(f"note: {note}", err=True)
+        typer.echo(f"note: {printable(note)}", err=True)
     for source, target in graph.broken:
-        typer.echo(f"note: a circle of calls is broken at {source} -> {target}, its lowest priority", err=True)
+        broken = printable(f"{source} -> {target}")
+        typer.echo(f"note: a circle of calls is broken at {broken}, its lowest priority", err=True)
     return graph
 
 
 @tosca.command()
-def validate(file: Template, assignments: Assignments = None, inputs: InputFiles = None, name: Name = None) -> None:
+def validate(
+    file: Template,
+    assignments: Assignments = None,
+    inputs: InputFiles = None,
+    name: Name = None,
+    import_root: ImportRoot = None,
+) -> None:
     """Check a template; print every error with its place.
 
     Example: ecotone tosca validate shop.tosca.yaml
     """
     with _reported():
-        application = _application(file, assignments, inputs, name)
+        application = _application(file, assignments, inputs, name, import_root)
         graph = _graph(application)
         typer.echo(f"{file}: valid, {len(graph.services)} services and {len(graph.channels)} channels")
 
@@ -138,6 +152,7 @@ def compile_(
     assignments: Assignments = None,
     inputs: InputFiles = None,
     name: Name = None,
+    import_root: ImportRoot = None,
 ) -> None:
     """Print the Kubernetes manifests of a template.
 
@@ -146,7 +161,7 @@ def compile_(
     from ecotone.tosca import compile_application, emit
 
     with _reported():
-        application = _application(file, assignments, inputs, name)
+        application = _application(file, assignments, inputs, name, import_root)
         graph = _graph(application)
         objects = compile_application(application, graph, namespace=namespace, scheduler_name=scheduler_name)
     if output is Manifests.json:
@@ -161,10 +176,12 @@ def compile_(
 @tosca.command()
 def graph(
     file: Template,
+    *,
     output: Annotated[Drawing, typer.Option("-o", "--output", help="json, yaml, text, dot or svg.")] = Drawing.json,
     assignments: Assignments = None,
     inputs: InputFiles = None,
     name: Name = None,
+    import_root: ImportRoot = None,
 ) -> None:
     """Print the application graph.
 
@@ -173,7 +190,7 @@ def graph(
     from ecotone.tosca import draw, emit
 
     with _reported():
-        found = _graph(_application(file, assignments, inputs, name))
+        found = _graph(_application(file, assignments, inputs, name, import_root))
     shapes: dict[Drawing, Callable[[], str]] = {
         Drawing.json: lambda: found.as_json() + "\n",
         Drawing.yaml: lambda: emit.document(found.as_dict()),
@@ -197,6 +214,7 @@ def query(
     direct: Annotated[bool, typer.Option("--direct", help="Only direct neighbours.")] = False,
     assignments: Assignments = None,
     inputs: InputFiles = None,
+    import_root: ImportRoot = None,
 ) -> None:
     """Ask a graph: who depends on a service, which chains there are, which channels matter most.
 
@@ -214,7 +232,7 @@ def query(
         if Path(file).suffix == ".json":
             found = read_graph(Path(file))
         else:
-            found = _graph(_application(file, assignments, inputs, None))
+            found = _graph(_application(file, assignments, inputs, None, import_root))
         rows = _answer(GraphStore(found), question, service, limit=limit, direct=direct)
     _print_rows(rows, output)
 
@@ -273,7 +291,7 @@ Group = Annotated[str | None, typer.Option("--app-group", help="Only workloads w
 
 
 def _texts(paths: list[str]) -> list[tuple[str, bytes]]:
-    from ecotone.tosca.files import read_limited
+    from ecotone.tosca.language.files import read_limited
 
     texts = []
     for path in paths:
@@ -294,7 +312,7 @@ def _texts(paths: list[str]) -> list[tuple[str, bytes]]:
 
 
 def _print_draft(draft: Any) -> None:
-    remarks = sum(len(service.remarks) for service in draft.services.values())
+    remarks = len(draft.remarks) + sum(len(service.remarks) for service in draft.services.values())
     guesses = sum(bool(channel.why) for channel in draft.channels)
     typer.echo(draft.as_template(), nl=False)
     typer.echo(
@@ -313,7 +331,7 @@ def compose(file: Annotated[str, typer.Argument(metavar="FILE", help="A docker-c
 
     with _reported():
         ((name, text),) = _texts([file])
-        _print_draft(import_compose(text, file=name))
+        _print_draft(import_compose(text, file=name, folder=None if file == "-" else Path(file).parent))
 
 
 @drafting.command()

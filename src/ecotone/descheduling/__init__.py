@@ -6,6 +6,5 @@ reserved, is the executor's work.
 """
 
 from ecotone.descheduling.deschedule import deschedule
-from ecotone.descheduling.settings import Settings, settings_for
 
-__all__ = ["Settings", "deschedule", "settings_for"]
+__all__ = ["deschedule"]

@@ -6,22 +6,27 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ecotone.model.arrays import Floats
 from ecotone.model.objects import Pod
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
-from ecotone.scheduling.plugin import Cost, Cycle
+from ecotone.scheduling.plugin import Cycle
 
 
 @dataclass(frozen=True, slots=True)
 class Appraisal:
-    """`gain` > 0: the scheduler's own choice beats the present place by this much."""
+    """`gain` > 0: the best place by the score beats the present one by this much.
+
+    `here` and `there` are costs; where points are counted, what is missing to a `perfect` score, which is then given.
+    """
 
     pod: Pod
     target: str
     here: float
     there: float
     unit: str
+    perfect: float | None = None
 
     @property
     def gain(self) -> float:
@@ -30,6 +35,15 @@ class Appraisal:
     @property
     def relative_gain(self) -> float:
         return self.gain / abs(self.here) if self.here else 0.0
+
+    def sentence(self) -> str:
+        here, there, unit = self.here, self.there, self.unit
+        if self.perfect is not None:
+            return (
+                f"scores {self.perfect - there:.4g} on {self.target} and {self.perfect - here:.4g} on {self.pod.node}"
+            )
+        costs = f"costs {here:.4g} {unit} on {self.pod.node} and {there:.4g} {unit} on {self.target}"
+        return f"{costs}: {self.relative_gain:.0%} less"
 
 
 def appraise(framework: Framework, state: ClusterState, pod: Pod) -> Appraisal | None:
@@ -44,6 +58,22 @@ def appraise(framework: Framework, state: ClusterState, pod: Pod) -> Appraisal |
         state.put_pod(pod)
 
 
+def cost_here(framework: Framework, state: ClusterState, pod: Pod) -> float | None:
+    """What the pod costs at its present place; None if that is no place the filters allow."""
+    row = state.nodes.index.get(pod.node or "")
+    if row is None:
+        return None
+    state.lift(pod.key)
+    try:
+        evaluation = Evaluation(framework, Cycle(state, replace(pod, node=None, bound_at=None)))
+        if evaluation.refusal is not None or not evaluation.ok[row]:
+            return None
+        costs = _costs(evaluation)[0]
+        return float(costs[int(np.searchsorted(evaluation.feasible, row))])
+    finally:
+        state.put_pod(pod)
+
+
 def _compare(framework: Framework, state: ClusterState, pod: Pod, row: int) -> Appraisal | None:
     evaluation = Evaluation(framework, Cycle(state, replace(pod, node=None, bound_at=None)))
     if evaluation.refusal is not None or not evaluation.ok[row] or len(evaluation.feasible) < 2:
@@ -51,17 +81,17 @@ def _compare(framework: Framework, state: ClusterState, pod: Pod, row: int) -> A
     best = evaluation.best()
     if best is None or best == row:
         return None
-    costs, unit = _costs(evaluation)
+    costs, unit, perfect = _costs(evaluation)
     here, there = (float(costs[int(np.searchsorted(evaluation.feasible, each))]) for each in (row, best))
     if not here > there:
         return None
-    return Appraisal(pod, state.nodes.names[best], here, there, unit)
+    return Appraisal(pod, state.nodes.names[best], here, there, unit, perfect)
 
 
-def _costs(evaluation: Evaluation) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], str]:
-    """Over the feasible rows: the policy's own cost if it has one, else how far the total is from perfect."""
-    plugins = [scorer.plugin for scorer in evaluation.framework.scorers]
-    if len(plugins) == 1 and isinstance(plugins[0], Cost):
-        return plugins[0].cost(evaluation.cycle, evaluation.feasible), plugins[0].cost_unit
-    weight = sum(scorer.weight for scorer in evaluation.framework.scorers)
-    return 100.0 * weight - evaluation.total(), "points"
+def _costs(evaluation: Evaluation) -> tuple[Floats, str, float | None]:
+    """Over the feasible rows, in the unit of the profile's objective."""
+    framework = evaluation.framework
+    if framework.cost is not None:
+        return framework.cost.cost(evaluation.cycle, evaluation.feasible), framework.cost.cost_unit, None
+    perfect = 100.0 * sum(scorer.weight for scorer in framework.scorers)
+    return perfect - evaluation.total(), framework.profile.objective.unit, perfect

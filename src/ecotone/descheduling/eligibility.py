@@ -6,14 +6,14 @@ behind, pods that more than one disruption budget claims (the API server refuses
 
 from __future__ import annotations
 
-from ecotone.descheduling.settings import Settings
 from ecotone.model.objects import DisruptionBudget, Pod
 from ecotone.model.state import ClusterState
+from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
 
 SYSTEM_CRITICAL = 2_000_000_000
 
 
-def why_not(state: ClusterState, pod: Pod, settings: Settings) -> str | None:
+def why_not(state: ClusterState, pod: Pod, settings: DeschedulerSettings) -> str | None:
     """The reason a pod stays where it is whatever the gain, or None."""
     spec = pod.spec
     if pod.mirror:
@@ -26,9 +26,13 @@ def why_not(state: ClusterState, pod: Pod, settings: Settings) -> str | None:
         return "its priority is system-critical"
     if pod.deleting or pod.terminal:
         return "it is on its way out"
-    if settings.ours is not None and spec.scheduler_name not in settings.ours:
+    if settings.scheduler_names is not None and spec.scheduler_name not in settings.scheduler_names:
         return f"scheduler {spec.scheduler_name!r} would place its replacement"
-    if spec.local_storage and not settings.local_storage:
+    if pod.pinned:
+        return pod.pinned
+    if settings.stays is not None and (reason := settings.stays(pod)) is not None:
+        return reason
+    if spec.local_storage and not pod.storage_expendable and not settings.local_storage:
         return "its local storage would be lost"
     if spec.claims and not settings.volume_claims:
         return "it holds volume claims"
@@ -43,4 +47,4 @@ def why_not(state: ClusterState, pod: Pod, settings: Settings) -> str | None:
 
 def budgets_of(state: ClusterState, pod: Pod) -> list[DisruptionBudget]:
     labels = dict(pod.kind.labels)
-    return [each for each in state.budgets if each.namespace == pod.namespace and each.selector.matches(labels)]
+    return [each for each in state.budgets_in(pod.namespace) if each.selector.matches(labels)]

@@ -16,7 +16,7 @@ from enum import Enum
 import msgspec
 
 from ecotone.kube.backoff import Backoff
-from ecotone.kube.client import ApiClient
+from ecotone.kube.client import ApiClient, decode
 from ecotone.kube.errors import ApiError, UnreachableError
 from ecotone.kube.resources import PODS
 
@@ -61,6 +61,17 @@ class _Pod(msgspec.Struct):
     spec: _Spec
 
 
+def binding(
+    *, namespace: str, name: str, uid: str, node: str, annotations: Mapping[str, str] | None = None
+) -> dict[str, object]:
+    """The Binding object; its uid keeps a pod of the same name that came later from being bound."""
+    metadata: dict[str, object] = {"name": name, "namespace": namespace, "uid": uid}
+    if annotations:
+        metadata["annotations"] = annotations
+    target = {"apiVersion": "v1", "kind": "Node", "name": node}
+    return {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
+
+
 async def bind(
     client: ApiClient,
     *,
@@ -76,15 +87,7 @@ async def bind(
 
     The deadline is asked anew for every attempt: a lease that was renewed meanwhile gives more time.
     """
-    metadata: dict[str, object] = {"name": name, "namespace": namespace, "uid": uid}
-    if annotations:
-        metadata["annotations"] = annotations
-    body = {
-        "apiVersion": "v1",
-        "kind": "Binding",
-        "metadata": metadata,
-        "target": {"apiVersion": "v1", "kind": "Node", "name": node},
-    }
+    body = binding(namespace=namespace, name=name, uid=uid, node=node, annotations=annotations)
     path = PODS.path(namespace=namespace, name=name, subresource="binding")
     encoded = msgspec.json.encode(body)
     backoff = Backoff(first=0.05, limit=5.0)
@@ -124,5 +127,5 @@ async def _where(client: ApiClient, *, namespace: str, name: str, uid: str, dead
         if error.not_found:
             return None
         raise UnreachableError(error.detail) from None
-    pod = msgspec.json.decode(answer, type=_Pod)
+    pod = decode(answer, _Pod)
     return pod.spec.node_name if pod.metadata.uid == uid else None

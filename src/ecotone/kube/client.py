@@ -21,7 +21,7 @@ import aiohttp
 import msgspec
 
 from ecotone.kube.backoff import Backoff
-from ecotone.kube.errors import ApiError, UnreachableError
+from ecotone.kube.errors import ApiError, TooLargeError, UnreachableError
 from ecotone.kube.kubeconfig import Connection
 from ecotone.kube.resources import Resource
 
@@ -32,7 +32,10 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
-BODY_LIMIT = 2 << 30
+BODY_LIMIT = 512 << 20
+"""For one answer: a page of two thousand large objects, with room to spare."""
+REFUSAL_LIMIT = 1 << 20
+_CHUNK = 1 << 20
 READ_ATTEMPTS = 4
 THROTTLED_ATTEMPTS = 6
 
@@ -67,6 +70,8 @@ class ApiClient:
         connector = aiohttp.TCPConnector(limit=self._connections, ssl=tls, keepalive_timeout=60)
         self._session = aiohttp.ClientSession(
             connector=connector,
+            # An API server sets no cookies, and a proxy's are not sent on.
+            cookie_jar=aiohttp.DummyCookieJar(),
             # The server picks JSON of the size it has; decoding is ours, so aiohttp neither inflates nor guesses.
             auto_decompress=True,
             read_bufsize=1 << 20,
@@ -123,7 +128,7 @@ class ApiClient:
                     raise
                 await self._pause(backoff.next(at_least=error.retry_after), deadline, error)
             except UnreachableError as error:
-                if method != "GET" or attempts >= READ_ATTEMPTS:
+                if method != "GET" or isinstance(error, TooLargeError) or attempts >= READ_ATTEMPTS:
                     raise
                 await self._pause(backoff.next(), deadline, error)
 
@@ -207,7 +212,7 @@ class ApiClient:
         return self._session
 
     async def get(self, kind: type[T], resource: Resource, *, name: str, namespace: str | None = None) -> T:
-        return msgspec.json.decode(await self.request("GET", resource.path(namespace=namespace, name=name)), type=kind)
+        return decode(await self.request("GET", resource.path(namespace=namespace, name=name)), kind)
 
     async def create(
         self, resource: Resource, body: Any, *, namespace: str | None = None, dry_run: bool = False
@@ -230,8 +235,10 @@ class ApiClient:
             options["preconditions"] = {"uid": uid}
         if grace_period is not None:
             options["gracePeriodSeconds"] = grace_period
-        path = resource.path(namespace=namespace, name=name)
-        return await self.request("DELETE", path, body=options, query=_dry(dry_run))
+        if dry_run:
+            # In the body: the server reads no options from the query of a deletion that has one.
+            options["dryRun"] = ["All"]
+        return await self.request("DELETE", resource.path(namespace=namespace, name=name), body=options)
 
     async def patch(
         self,
@@ -252,10 +259,27 @@ def _dry(dry_run: bool) -> dict[str, str] | None:
     return {"dryRun": "All"} if dry_run else None
 
 
+def decode(answer: bytes, kind: type[T]) -> T:
+    """What an answer says; one that says nothing of the kind (a proxy's page, half an object) is no answer."""
+    try:
+        return msgspec.json.decode(answer, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UnreachableError(f"the answer is not understood: {error}") from None
+
+
 async def _bounded(answer: aiohttp.ClientResponse) -> bytes:
-    if answer.content_length is not None and answer.content_length > BODY_LIMIT:
-        raise UnreachableError(f"an answer of {answer.content_length} bytes is more than is read")
-    return await answer.read()
+    """The body, counted as it is read: a declared length is only a promise, and chunks declare none."""
+    limit = BODY_LIMIT if answer.status < 300 else REFUSAL_LIMIT
+    if answer.content_length is not None and answer.content_length > limit:
+        raise TooLargeError(f"an answer of {answer.content_length} bytes is more than is read")
+    parts: list[bytes] = []
+    size = 0
+    async for part in answer.content.iter_chunked(_CHUNK):
+        size += len(part)
+        if size > limit:
+            raise TooLargeError(f"an answer of more than {limit} bytes is not read")
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

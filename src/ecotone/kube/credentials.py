@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import subprocess
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -123,35 +126,44 @@ class ExecToken:
         info = {"kind": "ExecCredential", "apiVersion": self._api_version, "spec": {"interactive": False}}
         environment = {**os.environ, **self._environment, "KUBERNETES_EXEC_INFO": msgspec.json.encode(info).decode()}
         name = self._command[0]
+        process = self._start(environment)
         try:
-            process = await asyncio.create_subprocess_exec(
-                *self._command,
-                env=environment,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-            )
-        except OSError as error:
-            raise InputError(
-                f"cannot run the credential plugin {name}: {error.strerror}", hint="is it installed and on PATH?"
-            ) from None
-        try:
-            output, problems = await asyncio.wait_for(process.communicate(), EXEC_TIMEOUT_SECONDS)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+            output, problems = await asyncio.to_thread(process.communicate, timeout=EXEC_TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired:
             raise OutsideError(f"the credential plugin {name} took longer than {EXEC_TIMEOUT_SECONDS:g} s") from None
+        finally:
+            # Also if we were cancelled meanwhile: nobody else would end it, nor what it started itself.
+            if process.poll() is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
         if process.returncode != 0:
             said = problems[:300].decode("utf-8", "replace").strip()
             raise OutsideError(f"the credential plugin {name} failed with exit code {process.returncode}: {said}")
         self._accept(output, name=name)
+
+    def _start(self, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+        """Not one of asyncio's own subprocesses: one that is cancelled while it starts is waited for without end."""
+        try:
+            return subprocess.Popen(  # noqa: S603 - the command is the kubeconfig's, run without a shell
+                self._command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise InputError(
+                f"cannot run the credential plugin {self._command[0]}: {error.strerror}",
+                hint="is it installed and on PATH?",
+            ) from None
 
     def _accept(self, output: bytes, *, name: str) -> None:
         if len(output) > EXEC_OUTPUT_LIMIT:
             raise OutsideError(f"the credential plugin {name} printed more than {EXEC_OUTPUT_LIMIT} bytes")
         try:
             credential = msgspec.json.decode(output, type=_ExecCredential)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError):
             # The parser's message may quote the input, which may hold the token: it is not shown.
             raise OutsideError(f"the credential plugin {name} printed no valid ExecCredential") from None
         status = credential.status

@@ -12,33 +12,55 @@ import msgspec
 from ecotone.model.errors import OutsideError
 
 
+class Cause(msgspec.Struct, frozen=True):
+    reason: str = ""
+
+
+class Details(msgspec.Struct, frozen=True):
+    causes: tuple[Cause, ...] | None = None
+
+
 class Status(msgspec.Struct, frozen=True):
     """The fields of ``meta/v1 Status`` that a caller reads."""
 
     reason: str = ""
     message: str = ""
     code: int = 0
+    details: Details | None = None
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        found = self.details.causes if self.details is not None else None
+        return tuple(cause.reason for cause in found or ())
 
 
 class ApiError(OutsideError):
     """The API server answered, and the answer was no."""
 
-    def __init__(self, status: int, message: str, *, reason: str = "", retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        reason: str = "",
+        retry_after: float | None = None,
+        causes: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(f"API server: {message} ({status})")
         self.status = status
         self.reason = reason
         self.detail = message
         self.retry_after = retry_after
+        self.causes = causes
 
     @classmethod
     def from_body(cls, status: int, body: bytes, *, retry_after: float | None = None) -> ApiError:
         try:
             decoded = msgspec.json.decode(body, type=Status)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError):
             decoded = Status(message=body[:200].decode("utf-8", "replace"))
-        return cls(
-            status, " ".join(decoded.message.split()) or "no message", reason=decoded.reason, retry_after=retry_after
-        )
+        message = " ".join(decoded.message.split()) or "no message"
+        return cls(status, message, reason=decoded.reason, retry_after=retry_after, causes=decoded.causes)
 
     @property
     def conflict(self) -> bool:
@@ -63,3 +85,7 @@ class UnreachableError(OutsideError):
 
     def __init__(self, message: str) -> None:
         super().__init__(f"API server: {message}")
+
+
+class TooLargeError(UnreachableError):
+    """The answer was longer than anything we read; asking again would give the same."""

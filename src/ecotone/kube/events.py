@@ -163,7 +163,7 @@ class EventRecorder:
             "apiVersion": EVENTS.api_version,
             "kind": EVENTS.kind,
             "metadata": {
-                "name": f"{regarding.name[:220]}.{uuid.uuid4().hex[:16]}",
+                "name": f"{regarding.name[:220].rstrip('.-')}.{uuid.uuid4().hex[:16]}",
                 "namespace": regarding.namespace or "default",
             },
             "eventTime": _now(),

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ecotone.kube.client import STRATEGIC_PATCH, ApiClient
+from ecotone.kube.client import STRATEGIC_PATCH, ApiClient, decode
 from ecotone.kube.errors import ApiError
 from ecotone.kube.resources import PODS
 from ecotone.kube.watching import Partial
@@ -25,6 +25,8 @@ class EvictionOutcome(Enum):
     EVICTED = "evicted"
     BUDGET = "budget"
     """A disruption budget does not allow it now."""
+    BUSY = "busy"
+    """The server has too much to do and did not look at it."""
     CHANGED = "changed"
     """The pod is no longer what the decision was made on: gone, replaced, or modified."""
     REFUSED = "refused"
@@ -63,13 +65,15 @@ async def evict(
     query = {"dryRun": "All"} if dry_run else None
     try:
         # The server repeats an eviction whose preconditions fail for ten seconds before it says so: look first.
-        pod = msgspec.json.decode(await client.request("GET", path), type=Partial).metadata
+        pod = decode(await client.request("GET", path), Partial).metadata
         if pod.uid != uid or resource_version not in (None, pod.resource_version):
             return Evicted(EvictionOutcome.CHANGED, "the pod has changed since the decision")
         await client.request("POST", path + "/eviction", body=body, query=query, patient=False)
     except ApiError as error:
-        if error.status == 429:
+        if error.status == 429 and "DisruptionBudget" in error.causes:
             return Evicted(EvictionOutcome.BUDGET, error.detail)
+        if error.status == 429:
+            return Evicted(EvictionOutcome.BUSY, error.detail)
         if error.not_found or error.conflict:
             return Evicted(EvictionOutcome.CHANGED, error.detail)
         if error.status in (400, 403, 422, 500):

@@ -3,13 +3,14 @@
 The rules are kubectl's: an explicit file, else every file of ``$KUBECONFIG`` (the first to define a name wins), else
 ``~/.kube/config``, else the service account mounted into a pod. TLS is always verified: a cluster entry that asks for
 ``insecure-skip-tls-verify`` is refused with the line that says so, because a scheduler that can bind pods must not hand
-its token to whoever answers.
+its token to whoever answers. For the same reason a token is not sent over plain http, except to this machine.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import ipaddress
 import os
 import ssl
 import tempfile
@@ -18,9 +19,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
-
 from ecotone.kube.credentials import ExecToken, FileToken, NoToken, StaticToken, TokenSource
+from ecotone.manifests.yamlpos import load_document
 from ecotone.model.errors import InputError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -130,10 +130,16 @@ def _from_files(paths: list[Path], *, context: str | None) -> Connection:
             ("users", "user", users),
             ("contexts", "context", contexts),
         ):
-            for entry in document.get(key) or []:
+            entries = document.get(key) or []
+            if not isinstance(entries, list):
+                raise InputError(f"{key}: a list is expected", file=str(path))
+            for entry in entries:
                 if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
                     raise InputError(f"{key}: every entry needs a name", file=str(path))
-                into.setdefault(entry["name"], _Entry(entry.get(singular) or {}, path))
+                body = entry.get(singular) or {}
+                if not isinstance(body, dict):
+                    raise InputError(f"{key}: {singular} of {entry['name']!r}: a mapping is expected", file=str(path))
+                into.setdefault(entry["name"], _Entry(body, path))
     chosen = context or current
     file = str(paths[0])
     if not chosen:
@@ -144,17 +150,41 @@ def _from_files(paths: list[Path], *, context: str | None) -> Connection:
     cluster = _pick(clusters, entry, key="cluster")
     user = _pick(users, entry, key="user") if entry.text("user") else _Entry({}, entry.file)
     server = cluster.text("server")
-    if server is None or urlsplit(server).scheme not in ("http", "https"):
+    if server is None or not _is_address(server):
         raise InputError("cluster.server: an http(s) address is expected", file=str(cluster.file))
+    tokens = _tokens(user)
+    if server.startswith("http:") and not isinstance(tokens, NoToken) and not is_loopback(server):
+        raise InputError(
+            f"cluster.server: {server} is not encrypted and the user has a token, which everybody on the way could read",
+            file=str(cluster.file),
+            hint="use https, or an address of this machine",
+        )
     return Connection(
         server=server.rstrip("/"),
-        tokens=_tokens(user),
+        tokens=tokens,
         tls=_tls(cluster, user) if server.startswith("https:") else None,
         server_hostname=cluster.text("tls-server-name"),
         namespace=entry.text("namespace") or "default",
         context=chosen,
         impersonate=user.text("as"),
     )
+
+
+def _is_address(server: str) -> bool:
+    try:
+        parts = urlsplit(server)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+def is_loopback(server: str) -> bool:
+    """True if this address is one of this machine's own, so that nobody is on the way to it."""
+    host = urlsplit(server).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _names(entries: dict[str, _Entry]) -> str:
@@ -172,12 +202,10 @@ def _read(path: Path) -> dict[str, Any]:
     if path.stat().st_size > FILE_LIMIT:
         raise InputError("too large for a kubeconfig", file=str(path))
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise InputError(f"not valid YAML: {error.problem}", file=str(path), line=line) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot be read: {error}", file=str(path)) from None
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    document = load_document(content, file=str(path)).plain()
     if not isinstance(document, dict):
         raise InputError("not a kubeconfig: a mapping is expected", file=str(path))
     return document
@@ -193,7 +221,10 @@ def _tls(cluster: _Entry, user: _Entry) -> ssl.SSLContext:
     authority = cluster.material("certificate-authority")
     context = ssl.create_default_context()
     if authority is not None:
-        context = ssl.create_default_context(cadata=authority.decode("ascii", "strict"))
+        try:
+            context = ssl.create_default_context(cadata=authority.decode("ascii", "strict"))
+        except (ssl.SSLError, UnicodeDecodeError):
+            raise InputError("certificate-authority: no certificate in PEM form", file=str(cluster.file)) from None
     certificate, key = user.material("client-certificate"), user.material("client-key")
     if (certificate is None) != (key is None):
         raise InputError("client-certificate and client-key go together", file=str(user.file))
@@ -232,10 +263,13 @@ def _tokens(user: _Entry) -> TokenSource:
     # client-go: a command with a slash is relative to the file, a bare one is looked up on PATH.
     if "/" in command and not command.startswith("/"):
         command = str(user.file.parent / command)
-    arguments = [str(argument) for argument in plugin.get("args") or []]
-    environment = {str(item["name"]): str(item["value"]) for item in plugin.get("env") or []}
+    arguments, environment = plugin.get("args") or [], plugin.get("env") or []
+    if not isinstance(arguments, list) or not isinstance(environment, list):
+        raise InputError("user.exec: args and env are lists", file=str(user.file))
+    if not all(isinstance(item, dict) and {"name", "value"} <= item.keys() for item in environment):
+        raise InputError("user.exec.env: every entry needs a name and a value", file=str(user.file))
     return ExecToken(
-        [command, *arguments],
-        environment=environment,
+        [command, *(str(argument) for argument in arguments)],
+        environment={str(item["name"]): str(item["value"]) for item in environment},
         api_version=str(plugin.get("apiVersion", "client.authentication.k8s.io/v1")),
     )

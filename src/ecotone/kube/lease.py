@@ -24,13 +24,21 @@ from datetime import UTC, datetime
 import msgspec
 
 from ecotone.kube.backoff import Backoff
-from ecotone.kube.client import ApiClient
-from ecotone.kube.errors import ApiError, UnreachableError
+from ecotone.kube.client import ApiClient, decode
+from ecotone.kube.errors import ApiError
 from ecotone.kube.resources import LEASES
+from ecotone.model.errors import OutsideError
+from ecotone.model.quantity import whole
 
 log = logging.getLogger(__name__)
 
+LONGEST_MILLISECONDS = 86_400_000
 DURATION_ANNOTATION = "ecotone.dev/lease-duration-ms"
+RELEASE_SECONDS = 2.5
+
+
+def _nothing() -> None:
+    return
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,51 @@ class _Lease(msgspec.Struct):
     spec: _LeaseSpec
 
 
+class LeaseWatch:
+    """Whether somebody holds a lease and renews it: how one program sees that another is at work.
+
+    As with candidates, only a record that changes by our own clock counts; what its times say is another clock's affair.
+    """
+
+    def __init__(
+        self, client: ApiClient, *, namespace: str, name: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._name = name
+        self._clock = clock
+        self._record: tuple[str | None, str | None] | None = None
+        self._changed_at = float("-inf")
+        self._duration = LeaseTimes().duration
+        self._missing = "it has not been looked at yet"
+
+    async def look(self) -> None:
+        if not self._name:
+            return
+        try:
+            path = LEASES.path(namespace=self._namespace, name=self._name)
+            lease = decode(await self._client.request("GET", path, timeout=5.0), _Lease)
+        except OutsideError as error:
+            self._missing = str(error)
+            return
+        self._missing = "" if lease.spec.holder_identity else "nobody holds it"
+        record = (lease.spec.holder_identity, lease.spec.renew_time)
+        if record != self._record:
+            # The first look shows a record that may be long dead: it counts once it has been seen to change.
+            self._changed_at = self._clock() if self._record is not None else float("-inf")
+            self._record = record
+        self._duration = _duration(lease, LeaseTimes())
+
+    def complaint(self) -> str | None:
+        """None if the holder has renewed within the lease's duration."""
+        if self._missing:
+            return f"lease {self._namespace}/{self._name}: {self._missing}"
+        silent = self._clock() - self._changed_at
+        if silent <= self._duration:
+            return None
+        return f"lease {self._namespace}/{self._name} has not been renewed lately: no scheduler seems to be at work"
+
+
 class Elector:
     """One candidate for one lease."""
 
@@ -77,7 +130,11 @@ class Elector:
         identity: str,
         times: LeaseTimes | None = None,
         clock: Callable[[], float] = time.monotonic,
+        turned: Callable[[], None] = _nothing,
     ) -> None:
+        """``turned`` is called after every attempt, whatever came of it: the sign of life of the election."""
+        self._turned = turned
+        self._attempt: asyncio.Future[bool] | None = None
         self._client = client
         self._namespace = namespace
         self._name = name
@@ -89,6 +146,7 @@ class Elector:
         self._acquired = ""
         self._deadline = float("-inf")
         self._leading = False
+        self._recorded = False
         self._version = ""
         self.transitions = 0
 
@@ -103,7 +161,7 @@ class Elector:
     async def acquire(self) -> None:
         """Returns when this candidate leads."""
         jitter = Backoff(first=self._times.retry_period, limit=self._times.retry_period)
-        while not await self._try():
+        while not await self._uncancelled():
             await asyncio.sleep(jitter.next())
         log.info("became leader as %s", self._identity)
 
@@ -111,21 +169,62 @@ class Elector:
         """Renews until the lease is lost; the caller stops all writes when this returns."""
         while True:
             await asyncio.sleep(min(self._times.retry_period, max(0.0, self._deadline - self._clock())))
-            if not await self._try() and (not self._leading or self._clock() >= self._deadline):
+            if not await self._uncancelled() and (not self._leading or self._clock() >= self._deadline):
                 self._leading = False
                 log.warning("lost leadership as %s", self._identity)
                 return
 
-    async def release(self) -> None:
-        """Hands the lease over at once instead of letting it run out."""
-        if not self._leading:
-            return
+    async def announce(self) -> None:
+        """Shows others that we are at work, for a program that does not stand for election; never ends by itself."""
+        while True:
+            if not await self._uncancelled():
+                # Another instance shows itself there already, or we may not write: neither is a reason to stop work.
+                log.debug("the lease could not be written")
+            await asyncio.sleep(self._times.retry_period)
+
+    async def release(self, *, seconds: float = RELEASE_SECONDS) -> None:
+        """Hands the lease over instead of letting it run out, also if the API server is slow to answer.
+
+        An attempt that was under way when its waiter was cancelled may still make us leader: it is waited for first.
+        """
+        end = self._clock() + seconds
+        if self._attempt is not None:
+            await asyncio.wait({self._attempt}, timeout=seconds)
+            self._attempt.cancel()
         self._leading = False
-        record = self._record(holder="", duration=1.0)
+        # Also if our time ran out before a renewal came through: as long as the record names us, others wait for it.
+        if not self._recorded:
+            return
+        self._recorded = False
         try:
-            await self._client.request("PUT", self._path(), body=record, timeout=self._times.retry_period)
-        except (ApiError, UnreachableError) as error:
+            await self._hand_over(end)
+        except OutsideError as error:
             log.info("the lease could not be released and runs out instead: %s", error)
+
+    async def _hand_over(self, end: float) -> None:
+        while True:
+            left = max(0.05, end - self._clock())
+            record = self._record(holder="", duration=1.0)
+            try:
+                await self._client.request("PUT", self._path(), body=record, deadline=time.monotonic() + left)
+            except ApiError as error:
+                if not error.conflict or self._clock() >= end:
+                    raise
+            else:
+                return
+            # A renewal of ours that was given up may have arrived after all; if it is another's now, all is well.
+            lease = await self._read(max(0.05, end - self._clock()))
+            if lease is None or lease.spec.holder_identity != self._identity:
+                return
+            self._version = lease.metadata.resource_version
+
+    async def _uncancelled(self) -> bool:
+        """One attempt that runs to its end even if the waiter goes: what it wrote must be known to release it."""
+        self._attempt = asyncio.ensure_future(self._try())
+        try:
+            return await asyncio.shield(self._attempt)
+        finally:
+            self._turned()
 
     async def _try(self) -> bool:
         """One attempt to take or renew; True when the lease is ours after it."""
@@ -139,7 +238,7 @@ class Elector:
             else:
                 self._observe(lease)
                 if lease.spec.holder_identity not in (None, "", self._identity):
-                    self._leading = False
+                    self._leading = self._recorded = False
                     if self._clock() - self._observed_at < _duration(lease, self._times):
                         return False
                 if not self._leading:
@@ -148,16 +247,13 @@ class Elector:
                 self._version = lease.metadata.resource_version
                 record = self._record(holder=self._identity, duration=self._times.duration)
                 await self._write("PUT", self._path(), record, budget)
-        except ApiError as error:
-            if error.conflict:
+        except OutsideError as error:
+            if isinstance(error, ApiError) and error.conflict:
                 log.debug("another candidate wrote the lease first")
             else:
                 log.warning("lease: %s", error)
             return False
-        except UnreachableError as error:
-            log.warning("lease: %s", error)
-            return False
-        self._leading = True
+        self._leading = self._recorded = True
         self._deadline = started + self._times.renew_deadline
         return True
 
@@ -169,7 +265,9 @@ class Elector:
 
     async def _read(self, timeout: float) -> _Lease | None:
         try:
-            return msgspec.json.decode(await self._client.request("GET", self._path(), timeout=timeout), type=_Lease)
+            # The deadline covers repetitions, too: an attempt as a whole must stay shorter than the lease.
+            answer = await self._client.request("GET", self._path(), deadline=time.monotonic() + timeout)
+            return decode(answer, _Lease)
         except ApiError as error:
             if error.not_found:
                 return None
@@ -181,8 +279,8 @@ class Elector:
         await self._write("POST", LEASES.path(namespace=self._namespace), record, timeout)
 
     async def _write(self, method: str, path: str, record: dict[str, object], timeout: float) -> None:
-        answer = await self._client.request(method, path, body=record, timeout=timeout)
-        self._version = msgspec.json.decode(answer, type=_Lease).metadata.resource_version
+        answer = await self._client.request(method, path, body=record, deadline=time.monotonic() + timeout)
+        self._version = decode(answer, _Lease).metadata.resource_version
 
     def _path(self) -> str:
         return LEASES.path(namespace=self._namespace, name=self._name)
@@ -213,7 +311,7 @@ class Elector:
 
 
 def _duration(lease: _Lease, times: LeaseTimes) -> float:
-    exact = lease.metadata.annotations.get(DURATION_ANNOTATION, "")
-    if exact.isdigit():
-        return int(exact) / 1000
+    exact = whole(lease.metadata.annotations.get(DURATION_ANNOTATION, ""), most=LONGEST_MILLISECONDS)
+    if exact is not None:
+        return exact / 1000
     return float(lease.spec.lease_duration_seconds or times.duration)

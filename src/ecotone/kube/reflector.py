@@ -25,6 +25,7 @@ from ecotone.kube.client import ApiClient
 from ecotone.kube.errors import ApiError, UnreachableError
 from ecotone.kube.resources import Resource
 from ecotone.kube.watching import EventDecoder, Meta, Partial, StreamError
+from ecotone.model.errors import OutsideError
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +35,8 @@ T_contra = TypeVar("T_contra", contravariant=True)
 PAGE = 2_000
 SILENCE_SECONDS = 150.0
 WATCH_SECONDS = (300, 600)
+MOST_TOLD = 256
+"""Unreadable objects that are logged, each once; further ones are only counted."""
 
 
 class Sink(Protocol[T_contra]):
@@ -96,6 +99,7 @@ class Reflector(Generic[T]):
         self.watches = 0
         self.events = 0
         self.dropped = 0
+        self._told_of: set[str] = set()
         self.last_heard = float("-inf")
 
     @property
@@ -137,7 +141,8 @@ class Reflector(Generic[T]):
                 elif self._optional and error.status in (403, 404):
                     await self._pretend_empty(error)
                 await self._wait(error, at_least=error.retry_after)
-            except (UnreachableError, StreamError) as error:
+            except (OutsideError, StreamError, msgspec.MsgspecError) as error:
+                # Unreachable, credentials that cannot be had just now, or an answer that is no list.
                 await self._wait(error)
 
     async def _wait(self, error: Exception, *, at_least: float | None = None) -> None:
@@ -169,7 +174,7 @@ class Reflector(Generic[T]):
             token = page.metadata.continue_
             if not token:
                 break
-        self._deliver(raws)
+        self.deliver(raws)
         self._version = page.metadata.resource_version
         self.last_heard = self._clock()
         self._backoff.reset()
@@ -181,28 +186,33 @@ class Reflector(Generic[T]):
             self._lists_finished = self.lists
             self._listed.notify_all()
 
-    def _deliver(self, raws: list[msgspec.Raw]) -> None:
+    def deliver(self, raws: list[msgspec.Raw]) -> None:
+        """A complete list: what is new or changed goes to the sink, then what is gone."""
         partial, full = msgspec.json.Decoder(Partial), msgspec.json.Decoder(self._kind)
         vanished = dict(self._known)
         for raw in raws:
+            key = ""
             try:
                 meta = partial.decode(raw).metadata
-                key = _key(meta)
+                key = meta.key
                 before = vanished.pop(key, None)
                 if before == (meta.uid, meta.resource_version):
                     continue
                 item = full.decode(raw)
-            except msgspec.MsgspecError as error:
-                self._drop(error)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                self._drop(key, error)
                 continue
             self._upsert(key, meta, item)
         for key, (uid, _) in vanished.items():
             del self._known[key]
             self._sink.remove(key, uid)
 
-    def _drop(self, error: Exception) -> None:
+    def _drop(self, key: str, error: Exception) -> None:
         self.dropped += 1
-        log.warning("%s: an object could not be read and is ignored: %s", self._resource.plural, error)
+        if key in self._told_of or len(self._told_of) >= MOST_TOLD:
+            return
+        self._told_of.add(key)
+        log.warning("%s %s could not be read and is ignored: %s", self._resource.kind, key or "without a name", error)
 
     def _upsert(self, key: str, meta: Meta, item: T) -> None:
         before = self._known.get(key)
@@ -222,12 +232,13 @@ class Reflector(Generic[T]):
             "resourceVersion": self._version,
             "timeoutSeconds": str(seconds),
         }
-        decoder = EventDecoder(self._kind)
+        decoder = EventDecoder(self._kind, dropped=self._drop)
         relist = asyncio.ensure_future(self._relist_wanted.wait())
         try:
             async with self._client.stream(self._path, query=query) as content:
                 while True:
                     chunk = asyncio.ensure_future(content.readany())
+                    chunk.add_done_callback(_retrieve)
                     try:
                         await asyncio.wait({chunk, relist}, timeout=self._silence, return_when=asyncio.FIRST_COMPLETED)
                     finally:
@@ -245,21 +256,21 @@ class Reflector(Generic[T]):
                     self._backoff.reset()
         finally:
             relist.cancel()
-            self.dropped += decoder.dropped
 
     def _apply(self, decoder: EventDecoder[T], data: bytes) -> None:
         for event in decoder.feed(data):
-            if event.item is not None:
+            if event.type == "DELETED":
                 self.events += 1
-                key = _key(event.meta)
-                if event.type == "DELETED":
-                    if self._known.pop(key, None) is not None:
-                        self._sink.remove(key, event.meta.uid)
-                else:
-                    self._upsert(key, event.meta, event.item)
+                if self._known.pop(event.meta.key, None) is not None:
+                    self._sink.remove(event.meta.key, event.meta.uid)
+            elif event.item is not None:
+                self.events += 1
+                self._upsert(event.meta.key, event.meta, event.item)
             if event.meta.resource_version:
                 self._version = event.meta.resource_version
 
 
-def _key(meta: Meta) -> str:
-    return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+def _retrieve(chunk: asyncio.Future[bytes]) -> None:
+    """A read that was given up may end in the error of the stream's end, which nobody waits for."""
+    if not chunk.cancelled():
+        chunk.exception()

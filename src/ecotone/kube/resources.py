@@ -1,13 +1,28 @@
 """Where each kind of object lives in the API: the one table of paths.
 
-Only what Ecotone reads or writes is listed. A path is built from names that the API server has validated or that come
-from our own configuration, and is quoted all the same.
+Only what Ecotone reads or writes is listed. A name that becomes part of a path is checked first, wherever it came from:
+``vault-1/eviction`` as the name of a pod would otherwise be a request for another resource.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from urllib.parse import quote
+
+from ecotone.model.errors import InputError
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
+
+
+def is_label(text: str) -> bool:
+    """True if this can be a namespace's name (DNS-1123 label)."""
+    return _LABEL.fullmatch(text) is not None
+
+
+def is_subdomain(text: str) -> bool:
+    """True if this can be the name of a pod, a node or most other objects (DNS-1123 subdomain)."""
+    return len(text) <= 253 and _SUBDOMAIN.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -25,10 +40,18 @@ class Resource:
     def path(self, *, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
         parts = ["/apis", self.group, self.version] if self.group else ["/api", self.version]
         if namespace is not None and self.namespaced:
-            parts += ["namespaces", quote(namespace, safe="")]
+            if not is_label(namespace):
+                raise InputError(
+                    f"{namespace[:80]!r} is no name of a namespace", hint="lower case letters, digits and -"
+                )
+            parts += ["namespaces", namespace]
         parts.append(self.plural)
         if name is not None:
-            parts.append(quote(name, safe=""))
+            if not is_subdomain(name):
+                raise InputError(
+                    f"{name[:80]!r} is no name of a {self.kind}", hint="lower case letters, digits, - and ."
+                )
+            parts.append(name)
         if subresource is not None:
             parts.append(subresource)
         return "/".join(parts)
@@ -48,7 +71,6 @@ DAEMON_SETS = Resource("apps", "v1", "daemonsets", "DaemonSet")
 PDBS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget")
 STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
 CSI_NODES = Resource("storage.k8s.io", "v1", "csinodes", "CSINode", namespaced=False)
-PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False)
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
 EVENTS = Resource("events.k8s.io", "v1", "events", "Event")
 TOKEN_REVIEWS = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", namespaced=False)
@@ -57,6 +79,8 @@ SUBJECT_ACCESS_REVIEWS = Resource(
 )
 NETWORK_MAPS = Resource("ecotone.dev", "v1alpha1", "networkmaps", "NetworkMap", namespaced=False)
 RESERVATIONS = Resource("ecotone.dev", "v1alpha1", "reservations", "Reservation")
+APP_GROUPS = Resource("ecotone.dev", "v1alpha1", "appgroups", "AppGroup")
+HPAS = Resource("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler")
 
 # What a decision reads beside nodes and pods: a one-off look at a cluster and a running scheduler must read the same.
 SURROUNDINGS = (
@@ -74,4 +98,5 @@ SURROUNDINGS = (
     CSI_NODES,
     NETWORK_MAPS,
     RESERVATIONS,
+    APP_GROUPS,
 )

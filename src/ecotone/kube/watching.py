@@ -7,7 +7,7 @@ stopping the stream: one odd object must not blind a scheduler to all the others
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 import msgspec
@@ -31,6 +31,10 @@ class Meta(msgspec.Struct, rename="camel"):
     uid: str = ""
     resource_version: str = ""
 
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
 
 class Partial(msgspec.Struct):
     metadata: Meta
@@ -42,7 +46,7 @@ class _Envelope(msgspec.Struct):
 
 
 class Event(msgspec.Struct, Generic[T]):
-    """ADDED, MODIFIED, DELETED carry ``item``; BOOKMARK only ``meta``."""
+    """ADDED and MODIFIED carry ``item``; DELETED and BOOKMARK only ``meta``."""
 
     type: str
     meta: Meta
@@ -50,12 +54,13 @@ class Event(msgspec.Struct, Generic[T]):
 
 
 class EventDecoder(Generic[T]):
-    def __init__(self, kind: type[T]) -> None:
+    def __init__(self, kind: type[T], *, dropped: Callable[[str, Exception], None]) -> None:
+        """``dropped`` hears of every line that is left out: the object's key where it can be read, and why."""
         self._envelopes = msgspec.json.Decoder(_Envelope)
         self._meta = msgspec.json.Decoder(Partial)
         self._item = msgspec.json.Decoder(kind)
         self._pending = b""
-        self.dropped = 0
+        self._dropped = dropped
 
     def feed(self, chunk: bytes) -> Iterator[Event[T]]:
         """The events completed by this chunk; raises ``ApiError`` for an ERROR event, after all before it."""
@@ -75,23 +80,27 @@ class EventDecoder(Generic[T]):
     def _decode_lines(self, data: bytes) -> list[_Envelope]:
         try:
             return self._envelopes.decode_lines(data)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, UnicodeDecodeError):
             envelopes = []
             for line in data.splitlines():
                 try:
                     envelopes.append(self._envelopes.decode(line))
-                except msgspec.MsgspecError:
-                    self.dropped += bool(line.strip())
+                except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                    if line.strip():
+                        self._dropped("", error)
             return envelopes
 
     def _open(self, envelope: _Envelope) -> Event[T] | None:
         if envelope.type == "ERROR":
             status = msgspec.json.decode(envelope.object, type=Status)
             raise ApiError(status.code or 500, status.message or "watch error", reason=status.reason)
+        key = ""
         try:
             meta = self._meta.decode(envelope.object).metadata
-            item = None if envelope.type == "BOOKMARK" else self._item.decode(envelope.object)
-        except msgspec.MsgspecError:
-            self.dropped += 1
+            key = meta.key
+            # Who is gone need not be understood: an object that became unreadable must still be able to leave.
+            item = None if envelope.type in ("BOOKMARK", "DELETED") else self._item.decode(envelope.object)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            self._dropped(key, error)
             return None
         return Event(envelope.type, meta, item)

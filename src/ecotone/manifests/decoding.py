@@ -116,7 +116,8 @@ def _concatenated(data: bytes) -> list[bytes]:
         while place < len(text):
             _, end = decoder.raw_decode(text, place)
             found.append(text[place:end].encode())
-            place = skip.match(text, end).end()  # type: ignore[union-attr]
+            blank = skip.match(text, end)
+            place = end if blank is None else blank.end()
     except (JSONDecodeError, RecursionError):
         raise _NotPlainError from None
     return found
@@ -290,7 +291,7 @@ class _Known:
 
 
 def _known(kind: str, api_version: str) -> _Known | None:
-    """The shape of a kind, none for kinds that do not matter, None for what nobody has heard of."""
+    """A kind with the shape that is read of it, if any; None for an unknown kind."""
     group = api_version.rpartition("/")[0]
     ours = wire.KINDS.get(kind)
     if ours is not None and ours.group == group:

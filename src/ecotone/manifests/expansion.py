@@ -13,9 +13,10 @@ import msgspec
 
 from ecotone.manifests import wire
 from ecotone.manifests.decoding import Found
-from ecotone.manifests.pods import namespace_of
+from ecotone.manifests.reading.pods import namespace_of
+from ecotone.manifests.reading.workloads import owner_above, root_owner
 from ecotone.manifests.times import show_time
-from ecotone.manifests.workloads import owner_above, root_owner
+from ecotone.model.errors import InputError
 
 EXPANDED = ("Deployment", "StatefulSet", "Job")
 MOST_PODS = 100_000
@@ -32,9 +33,15 @@ def missing_pods(found: list[Found], notes: list[str]) -> list[Found]:
         namespace = namespace_of(each.value.metadata)
         if (namespace, each.kind, each.value.metadata.name) in taken or owner_above(each.value.metadata) is not None:
             continue
-        pods = list(_pods(each))[: MOST_PODS - len(made)]
-        if pods:
-            made += pods
+        wanted = _wanted(each)
+        if wanted + len(made) > MOST_PODS:
+            raise InputError(
+                f"{each.kind} {namespace}/{each.value.metadata.name} wants {wanted} pods: at most {MOST_PODS} are added",
+                file=each.file,
+                line=each.line,
+            )
+        if wanted > 0:
+            made += _pods(each, wanted)
             makers.append(f"{each.kind} {namespace}/{each.value.metadata.name}")
     if made:
         named = ", ".join(makers[:3]) + (f" and {len(makers) - 3} more" if len(makers) > 3 else "")
@@ -74,11 +81,16 @@ def _owners(found: Iterable[Found]) -> set[tuple[str, str, str]]:
     return taken
 
 
-def _pods(each: Found) -> Iterable[Found]:
-    meta, spec = each.value.metadata, each.value.spec
-    wanted = spec.parallelism if each.kind == "Job" else spec.replicas
-    template: wire.PodTemplate = spec.template
-    for number in range(1 if wanted is None else wanted):
+def _wanted(each: Found) -> int:
+    spec = each.value.spec
+    wanted: int | None = spec.parallelism if each.kind == "Job" else spec.replicas
+    return 1 if wanted is None else wanted
+
+
+def _pods(each: Found, count: int) -> Iterable[Found]:
+    meta = each.value.metadata
+    template: wire.PodTemplate = each.value.spec.template
+    for number in range(count):
         metadata = msgspec.structs.replace(
             template.metadata,
             name=f"{meta.name}-{number}",

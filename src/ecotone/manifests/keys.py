@@ -8,7 +8,6 @@ read is unknown, never an error. The functions take one mapping, annotations and
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from decimal import Decimal
@@ -17,6 +16,7 @@ from typing import Any
 import msgspec
 
 from ecotone.manifests.times import time_or_none
+from ecotone.manifests.yamlpos import nearest
 from ecotone.model import quantity
 from ecotone.model.errors import InputError
 from ecotone.model.network import known
@@ -36,17 +36,24 @@ CPU_USAGE = PREFIX + "cpu-usage"
 MEMORY_USAGE = PREFIX + "memory-usage"
 TRAFFIC = PREFIX + "traffic"
 REQUESTS = PREFIX + "requests"
+CALLS = PREFIX + "calls"
+EDGE_SHARE = PREFIX + "edge-share"
+TARGET_LATENCY = PREFIX + "target-latency"
 AFFINITY = PREFIX + "affinity"
 DEADLINES = PREFIX + "deadlines"
+SOFT_DEADLINES = PREFIX + "soft-deadlines"
 PROTOCOLS = PREFIX + "protocols"
 INDEX = PREFIX + "index"
 ROLE = PREFIX + "role"
 EXTERNAL = PREFIX + "external"
 MAX_LATENCY = PREFIX + "max-latency"
 NONZERO = PREFIX + "nonzero-requests"
+WHY = PREFIX + "why"
 APP_GROUP = "app-group"
 APP = "app"
 
+SMALLEST = 1e-12
+MOST_DIMENSIONS = 32
 MEBI = 1024.0 * 1024.0
 SYNCHRONOUS = {
     "http": True,
@@ -61,13 +68,29 @@ SYNCHRONOUS = {
 _LATENCY_PREFIXES = ("network-cost-", "l-", "network-latency.")
 _BANDWIDTH_PREFIXES = ("network-bandwidth.",)
 _LOSS_PREFIXES = ("packet-loss.",)
-_TRAFFIC_PREFIXES = ("daff-", "traffic.", "traffic-")
+_DAFF = "daff-"
+_TRAFFIC_PREFIXES = (_DAFF, "traff-", "traffic.", "traffic-")
 _REQUESTS_PREFIXES = ("rps.",)
 _AFFINITY_PREFIXES = ("saff-",)
+_SIBLINGS = (
+    *("available-cpu", "available-memory", "cpu-usage", "memory-usage", "index"),
+    *(*_LATENCY_PREFIXES, *_BANDWIDTH_PREFIXES, *_LOSS_PREFIXES, *_TRAFFIC_PREFIXES, *_REQUESTS_PREFIXES),
+    *_AFFINITY_PREFIXES,
+)
+_READ = (PREFIX, APP_GROUP, *_SIBLINGS)
+# Ours, but told by a decision or a dump, not by whoever wrote the object.
+_NOT_SAID = frozenset({WHY, NONZERO})
 _DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(ns|us|µs|ms|s|m|h)")
 _MILLISECONDS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3, "m": 6e4, "h": 3.6e6}
 
 Notes = Mapping[str, str]
+
+
+def read_by_us(*mappings: Notes) -> dict[str, str]:
+    """Only the keys that any function here reads, a later mapping's winning: of most objects nothing is left."""
+    return {
+        key: text for each in mappings for key, text in each.items() if key.startswith(_READ) and key not in _NOT_SAID
+    }
 
 
 def number(value: object) -> float | None:
@@ -77,7 +100,11 @@ def number(value: object) -> float | None:
             value = float(value)
         except ValueError:
             return None
-    return float(value) if known(value) else None  # type: ignore[arg-type]
+    if not known(value):
+        return None
+    found = float(value)
+    # What is next to nothing is nothing: dividing by it would be beyond all bounds again.
+    return found if found >= SMALLEST else 0.0
 
 
 def quantity_of(notes: Notes, ours: str, theirs: str, *, scale: float, per_unit: int) -> float | None:
@@ -96,7 +123,7 @@ def _quantity(text: str, per_unit: int) -> float | None:
         amount = float(quantity.parse(text.strip()) * per_unit)
     except (InputError, OverflowError):
         return None
-    return without_dust(amount, per_unit) if amount >= 0 else None
+    return without_dust(amount, per_unit) if known(amount) else None
 
 
 def without_dust(amount: float, per_unit: int) -> float:
@@ -145,9 +172,30 @@ def traffic(notes: Notes) -> dict[str, float] | None:
     return _per_peer(notes, TRAFFIC, _TRAFFIC_PREFIXES)
 
 
+def perhaps_proxies(notes: Notes) -> list[str]:
+    """Peers that the thesis' key names, which may be input proxies by the names of their pods."""
+    given = () if TRAFFIC in notes else notes
+    return [key[len(_DAFF) :] for key in given if key.startswith(_DAFF) and len(key) > len(_DAFF)]
+
+
 def requests(notes: Notes) -> dict[str, float] | None:
     """Requests per second and peer: what a service mesh counts beside the bytes."""
     return _per_peer(notes, REQUESTS, _REQUESTS_PREFIXES)
+
+
+def calls(notes: Notes) -> dict[str, float] | None:
+    """Requests per second sent to each peer: the direction that `requests` does not tell."""
+    return _per_peer(notes, CALLS, ())
+
+
+def edge_share(notes: Notes) -> float | None:
+    """The share of a workload's pods that is promised to the edge, 0 to 1."""
+    share = number(notes.get(EDGE_SHARE))
+    return share if share is not None and share <= 1 else None
+
+
+def target_latency(notes: Notes) -> float | None:
+    return milliseconds(notes.get(TARGET_LATENCY))
 
 
 def affinity(notes: Notes) -> dict[str, float] | None:
@@ -158,6 +206,8 @@ def _per_peer(notes: Notes, ours: str, prefixes: tuple[str, ...]) -> dict[str, f
     """Our JSON object, else one key per peer under the siblings' prefixes (a later prefix wins)."""
     if ours in notes:
         return json_numbers(notes[ours])
+    if not notes:
+        return None
     found: dict[str, float] = {}
     for prefix in prefixes:
         for key, text in notes.items():
@@ -179,6 +229,8 @@ def json_numbers(text: str) -> dict[str, float] | None:
 
 def json_object(text: str) -> dict[str, Any] | None:
     """A JSON object, also as careless writers have it, with NaN, Infinity and 1e999 among its numbers."""
+    if not text:
+        return None
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
@@ -192,18 +244,25 @@ def json_object(text: str) -> dict[str, Any] | None:
 
 def synchronous(notes: Notes) -> dict[str, bool]:
     """Which peers are waited for: true for HTTP, gRPC, TCP; false for AMQP, MQTT, HTTPServerPush."""
-    found = json_object(notes.get(PROTOCOLS, "")) or {}
+    found = json_object(notes.get(PROTOCOLS, ""))
+    if not found:
+        return {}
     kinds = {peer: SYNCHRONOUS.get(str(name).lower().removesuffix("route")) for peer, name in found.items()}
     return {peer: waits for peer, waits in kinds.items() if waits is not None}
 
 
 def deadlines(notes: Notes) -> dict[str, float]:
-    return json_numbers(notes.get(DEADLINES, "")) or {}
+    return json_numbers(notes[DEADLINES]) or {} if DEADLINES in notes else {}
+
+
+def soft_deadlines(notes: Notes) -> dict[str, float]:
+    """Milliseconds that a peer should be within; a node beyond them is dearer, not impossible."""
+    return json_numbers(notes[SOFT_DEADLINES]) or {} if SOFT_DEADLINES in notes else {}
 
 
 def index(labels: Notes) -> int | None:
-    text = labels.get(INDEX, labels.get("index", ""))
-    return int(text) if re.fullmatch(r"[+-]?\d{1,9}", text, flags=re.ASCII) else None
+    text = labels.get(INDEX) or labels.get("index")
+    return int(text) if text and re.fullmatch(r"[+-]?\d{1,9}", text, flags=re.ASCII) else None
 
 
 def milliseconds(text: str | None) -> float | None:
@@ -211,12 +270,12 @@ def milliseconds(text: str | None) -> float | None:
     if text is None:
         return None
     shape = _DURATION.fullmatch(text.strip())
-    return float(shape[1]) * _MILLISECONDS[shape[2]] if shape else number(text)
+    return number(float(shape[1]) * _MILLISECONDS[shape[2]] if shape else text)
 
 
 def coordinates(notes: Notes) -> Coordinates | None:
     found = json_object(notes.get(COORDINATES, ""))
-    if found is None or not isinstance(found.get("vector"), list):
+    if found is None or not isinstance(found.get("vector"), list) or len(found["vector"]) > MOST_DIMENSIONS:
         return None
     vector = [_finite(value) for value in found["vector"]]
     height = number(found.get("height", 0.0))
@@ -227,12 +286,24 @@ def coordinates(notes: Notes) -> Coordinates | None:
 
 
 def _finite(value: object) -> float | None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value)
-    return None
+    """A number of either sign within bounds, else None."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not known(abs(value)):
+        return None
+    return float(value)
 
 
-_JSON_OBJECTS = (LATENCIES, BANDWIDTHS, LOSSES, TRAFFIC, REQUESTS, AFFINITY, DEADLINES, PROTOCOLS)
+_JSON_OBJECTS = (
+    LATENCIES,
+    BANDWIDTHS,
+    LOSSES,
+    TRAFFIC,
+    REQUESTS,
+    CALLS,
+    AFFINITY,
+    DEADLINES,
+    SOFT_DEADLINES,
+    PROTOCOLS,
+)
 
 
 def unreadable(notes: Notes) -> list[str]:
@@ -244,12 +315,44 @@ def unreadable(notes: Notes) -> list[str]:
         MEMORY_USAGE: memory_usage(notes),
         MEASURED_AT: measured_at(notes),
         MAX_LATENCY: milliseconds(notes.get(MAX_LATENCY)),
+        EDGE_SHARE: edge_share(notes),
+        TARGET_LATENCY: target_latency(notes),
         COORDINATES: coordinates(notes),
         INDEX: index(notes),
         PRICE: number(notes.get(PRICE)),
         **{key: json_object(notes[key]) for key in _JSON_OBJECTS if key in notes},
     }
     return [key for key, value in checks.items() if key in notes and value is None]
+
+
+_PER_PEER = (LATENCIES, BANDWIDTHS, LOSSES, TRAFFIC, REQUESTS, AFFINITY)
+_OWN = frozenset(
+    value
+    for value in tuple(globals().values())
+    if isinstance(value, str) and value.startswith(PREFIX) and value != PREFIX
+)
+
+
+def misspelt(notes: Notes) -> list[tuple[str, str]]:
+    """Keys that look like one of ours and are none, each with the nearest that is."""
+    found = []
+    for key in notes:
+        if key.startswith(PREFIX) and key not in _OWN:
+            near = nearest(key, _OWN, cutoff=0.85)
+            if near is not None:
+                found.append((key, near))
+    return found
+
+
+def unreadable_entries(notes: Notes) -> list[tuple[str, str]]:
+    """Peers whose figure was left out because it is no number that can be: (key, peer)."""
+    found = []
+    for key in _PER_PEER:
+        given = json_object(notes[key]) if key in notes else None
+        if given:
+            usable = json_numbers(notes[key]) or {}
+            found += [(key, str(peer)) for peer in given if peer not in usable]
+    return found
 
 
 def measured_at(notes: Notes) -> float | None:

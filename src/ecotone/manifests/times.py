@@ -20,7 +20,7 @@ _SHAPE = re.compile(
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=4096)
 def parse_time(text: str) -> float:
     """Seconds since 1970; InputError if the text is no RFC 3339 time."""
     shape = _SHAPE.fullmatch(text)
@@ -28,8 +28,8 @@ def parse_time(text: str) -> float:
         raise _not_a_time(text)
     day, clock, fraction, zone = shape.groups()
     try:
-        moment = datetime.fromisoformat(f"{day}T{clock}{'+00:00' if zone in 'Zz' else zone}")
-    except ValueError:
+        moment = datetime.fromisoformat(f"{day}T{clock}{'+00:00' if zone in 'Zz' else zone}").astimezone(UTC)
+    except (ValueError, OverflowError):  # its zone may carry it out of the years that can be written
         raise _not_a_time(text) from None
     whole = (moment - _EPOCH) // timedelta(seconds=1)
     if fraction is None:

@@ -7,10 +7,13 @@ server share these shapes; what they mean is the business of the modules beside 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
+# The API server checks these bounds; files have nobody else to do it.
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Quantity = str | int | float
 Quantities = dict[str, Quantity]
 IntOrText = int | str
@@ -64,7 +67,7 @@ class NodeSelector(Wire):
 
 
 class PreferredSchedulingTerm(Wire):
-    weight: int
+    weight: Int32
     preference: NodeSelectorTerm
 
 
@@ -85,7 +88,7 @@ class PodAffinityTerm(Wire):
 
 
 class WeightedPodAffinityTerm(Wire):
-    weight: int
+    weight: Int32
     pod_affinity_term: PodAffinityTerm
 
 
@@ -112,11 +115,11 @@ class Toleration(Wire):
 
 
 class TopologySpreadConstraint(Wire):
-    max_skew: int
+    max_skew: Int32
     topology_key: str
     when_unsatisfiable: str
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: Int32 | None = None
     node_affinity_policy: str = "Honor"
     node_taints_policy: str = "Ignore"
     match_label_keys: list[str] = []
@@ -131,8 +134,8 @@ class ResourceRequirements(Wire):
 
 
 class ContainerPort(Wire):
-    container_port: int = 0
-    host_port: int = 0
+    container_port: Int32 = 0
+    host_port: Int32 = 0
     host_ip: str = msgspec.field(default="", name="hostIP")
     protocol: str = "TCP"
 
@@ -206,7 +209,7 @@ class PodSpec(Wire):
     resources: ResourceRequirements | None = None
     node_name: str = ""
     scheduler_name: str = "default-scheduler"
-    priority: int | None = None
+    priority: Int32 | None = None
     priority_class_name: str = ""
     preemption_policy: str | None = None
     node_selector: Text = {}
@@ -265,7 +268,7 @@ class NodeSpec(Wire):
 
 class ContainerImage(Wire):
     names: list[str] = []
-    size_bytes: int = 0
+    size_bytes: Int64 = 0
 
 
 class NodeStatus(Wire):
@@ -283,7 +286,7 @@ class Node(Wire):
 
 
 class CsiAllocatable(Wire):
-    count: int | None = None
+    count: Int32 | None = None
 
 
 class CsiDriver(Wire):
@@ -309,8 +312,8 @@ class PodTemplate(Wire):
 
 
 class WorkloadSpec(Wire):
-    replicas: int | None = None
-    parallelism: int | None = None
+    replicas: Int32 | None = None
+    parallelism: Int32 | None = None
     selector: LabelSelector | None = None
     template: PodTemplate = msgspec.field(default_factory=PodTemplate)
 
@@ -341,7 +344,7 @@ class Job(_Workload):
 
 
 class ReplicationControllerSpec(Wire):
-    replicas: int | None = None
+    replicas: Int32 | None = None
     selector: Text = {}
     template: PodTemplate = msgspec.field(default_factory=PodTemplate)
 
@@ -363,6 +366,7 @@ AnyWorkload = Deployment | ReplicaSet | StatefulSet | DaemonSet | Job
 
 class ServiceSpec(Wire):
     selector: Text = {}
+    traffic_distribution: str | None = None
 
 
 class Service(Wire):
@@ -377,7 +381,7 @@ class BudgetSpec(Wire):
 
 
 class BudgetStatus(Wire):
-    disruptions_allowed: int | None = None
+    disruptions_allowed: Int32 | None = None
 
 
 class PodDisruptionBudget(Wire):
@@ -455,7 +459,7 @@ class StorageClass(Wire):
 
 class PriorityClass(Wire):
     metadata: Metadata
-    value: int = 0
+    value: Int32 = 0
     global_default: bool = False
     preemption_policy: str = "PreemptLowerPriority"
 
@@ -478,22 +482,45 @@ class Slo(Wire):
     milliseconds: float = 0.0
 
 
+class Qos(Wire):
+    latency: dict[str, float | None] = {}
+
+
+class DeschedulerSpec(Wire):
+    """What an AppGroup says about descheduling; what it leaves out is the profile's."""
+
+    policy: str | None = None
+    min_gain_milliseconds: float | None = None
+    min_relative_gain: float | None = None
+    cool_down_seconds: float | None = None
+    max_moves_per_run: Int32 | None = None
+    windows: list[str] = []
+    single_replicas: str | None = None
+
+
 class AppGroupSpec(Wire):
     run_period: float = 30.0
     name: str = ""
     namespace: str | None = None
+    window: str = ""
+    dialect: str = "auto"
+    queries: Text = {}
+    paused: bool = False
     slo: Slo | None = None
-    descheduler: dict[str, Any] | None = None
+    qos: Qos | None = None
+    descheduler: DeschedulerSpec | None = None
 
 
 class AppGroup(Wire):
     metadata: Metadata
     spec: AppGroupSpec = msgspec.field(default_factory=AppGroupSpec)
+    status: dict[str, Any] = {}
 
 
 class ClusterSpec(Wire):
     run_period: float = 30.0
     node_selector: Text = {}
+    window: str = ""
 
 
 class Cluster(Wire):
@@ -504,15 +531,21 @@ class Cluster(Wire):
 class ReservationSpec(Wire):
     workload: str
     node: str
+    kind: str = ""
     pod_template_hash: str = ""
     resources: Quantities = {}
     replaces_uid: str = msgspec.field(default="", name="replacesUID")
     expires: str = ""
 
 
+class ReservationStatus(Wire):
+    taken_by: str = ""
+
+
 class Reservation(Wire):
     metadata: Metadata
     spec: ReservationSpec
+    status: ReservationStatus = msgspec.field(default_factory=ReservationStatus)
 
 
 class SnapshotState(Wire):
@@ -520,7 +553,7 @@ class SnapshotState(Wire):
 
     now: float
     metadata: Metadata = msgspec.field(default_factory=Metadata)
-    seed: int = 0
+    seed: Int64 = 0
     max_age: float = 300.0
     memory: dict[str, Any] = {}
     last_moves: dict[str, float] = {}

@@ -16,9 +16,8 @@ from ecotone.manifests.yamlpos import resolve
 _BASE: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
-class _Dumper(_BASE):  # type: ignore[misc]
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the base class's shape
-        return True
+# A dumper of our own, since representers are registered on the class; equal parts are written out, not aliased.
+_Dumper: Any = type("_Dumper", (_BASE,), {"ignore_aliases": lambda *_: True})
 
 
 def _text(dumper: Any, value: str) -> Any:

@@ -3,13 +3,18 @@
 Pure values and columns. Nothing here knows Kubernetes' wire format, a clock, a file or a socket.
 """
 
-from ecotone.model.decisions import Bind, Decision, Decisions, Evict, Preempt, Wait
-from ecotone.model.errors import EcotoneError, InputError, OutsideError
-from ecotone.model.network import Network, NetworkMap
-from ecotone.model.nodes import NodeTable
-from ecotone.model.objects import Node, Pod, PodKind, PodSpec, Workload, WorkloadKey
-from ecotone.model.snapshot import Snapshot
-from ecotone.model.state import ClusterState
+from typing import TYPE_CHECKING
+
+from ecotone.lazily import offered
+
+if TYPE_CHECKING:
+    from ecotone.model.decisions import Bind, Decision, Decisions, Evict, Preempt, Wait
+    from ecotone.model.errors import EcotoneError, InputError, OutsideError
+    from ecotone.model.network import Network, NetworkMap
+    from ecotone.model.nodes import NodeTable
+    from ecotone.model.objects import Node, Pod, PodKind, PodSpec, Workload, WorkloadKey
+    from ecotone.model.snapshot import Snapshot
+    from ecotone.model.state import ClusterState
 
 __all__ = [
     "Bind",
@@ -33,3 +38,29 @@ __all__ = [
     "Workload",
     "WorkloadKey",
 ]
+
+__getattr__ = offered(
+    __name__,
+    {
+        "Bind": "decisions",
+        "ClusterState": "state",
+        "Decision": "decisions",
+        "Decisions": "decisions",
+        "EcotoneError": "errors",
+        "Evict": "decisions",
+        "InputError": "errors",
+        "Network": "network",
+        "NetworkMap": "network",
+        "Node": "objects",
+        "NodeTable": "nodes",
+        "OutsideError": "errors",
+        "Pod": "objects",
+        "PodKind": "objects",
+        "PodSpec": "objects",
+        "Preempt": "decisions",
+        "Snapshot": "snapshot",
+        "Wait": "decisions",
+        "Workload": "objects",
+        "WorkloadKey": "objects",
+    },
+)

@@ -1,7 +1,7 @@
 """What a node has left to give, as well as anybody knows.
 
 A measurement says what was not in use at that moment. Pods that came since are not in it, so their usage is taken off; a
-pod that is thought away gives its own back. Where nothing usable was measured, the requests of the pods on the node are the
+pod judged as if removed gives its own back. Where nothing usable was measured, the requests of the pods on the node are the
 next best figure: allocatable minus requested.
 """
 
@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from ecotone.model.arrays import Floats, Mask, Rows
+from ecotone.model.network import FUTURE, is_stale
 from ecotone.model.state import ClusterState
 
 
@@ -42,7 +43,9 @@ def measured_now(state: ClusterState, rows: Rows) -> Mask:
     """Where a usable, fresh measurement of CPU and of memory exists."""
     nodes = state.nodes
     whole = rows is nodes.all_rows
-    fresh = state.now - (nodes.measured_at if whole else nodes.measured_at[rows]) <= state.max_age
+    age = state.now - (nodes.measured_at if whole else nodes.measured_at[rows])
+    # Without a moment (infinitely late) a measurement counts as fresh; one from the future does not.
+    fresh = ((age <= state.max_age) & (age >= -FUTURE)) | np.isneginf(age)
     known: Mask = ~np.isnan(nodes.measured if whole else nodes.measured[rows]) & fresh[:, np.newaxis]
     return known
 
@@ -59,7 +62,7 @@ def recent_use(state: ClusterState, rows: Rows) -> Floats:
 def available_at(state: ClusterState, row: int) -> tuple[float, float]:
     """The same for a single node, which batches ask after every placement."""
     nodes = state.nodes
-    fresh = state.now - nodes.measured_at[row] <= state.max_age
+    fresh = not is_stale(nodes.nodes[row].measured_at, now=state.now, max_age=state.max_age)
     cpu, memory = nodes.measured[row].tolist() if fresh else (math.nan, math.nan)
     new_cpu = new_memory = 0.0
     for kind, counts in state.usage.recent.items():

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
-
-Figures = Mapping[str, float]
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +18,24 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Evict:
+    """`surge`: the replacement is started first and the pod goes when that is ready (make before break)."""
+
     pod: str
     origin: str
     target: str
     gain: float
     unit: str
+    why: str
+    uid: str = ""
+    surge: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionCost:
+    """What a pod says of itself when its workload shrinks: pods of lower cost go first."""
+
+    pod: str
+    cost: int
     why: str
     uid: str = ""
 
@@ -36,6 +47,7 @@ class Preempt:
     victims: tuple[str, ...]
     why: str
     uid: str = ""
+    plugins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +64,7 @@ class Wait:
     """Why room cannot be made either; told in the pod's event, where kube-scheduler tells it."""
 
 
-Decision = Bind | Evict | Preempt | Wait
+Decision = Bind | Evict | Preempt | DeletionCost | Wait
 
 
 class Decisions(NamedTuple):
@@ -62,9 +74,17 @@ class Decisions(NamedTuple):
     memory: Mapping[str, object] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Objective:
-    """Figures of a policy's own goal before and after a plan."""
-
-    before: Figures = field(default_factory=dict)
-    after: Figures = field(default_factory=dict)
+def as_document(decision: Decision) -> dict[str, Any]:
+    """The decision as `plan -o json` and the scheduler's records print it."""
+    match decision:
+        case Bind(pod=pod, node=node, why=why):
+            return {"action": "bind", "pod": pod, "node": node, "why": why}
+        case Evict(pod=pod, origin=origin, target=target, gain=gain, unit=unit, why=why):
+            move = {"from": origin, "to": target, "gain": gain, "unit": unit}
+            return {"action": "evict", "pod": pod, **move, "why": why}
+        case Preempt(pod=pod, node=node, victims=victims, why=why):
+            return {"action": "preempt", "pod": pod, "node": node, "victims": list(victims), "why": why}
+        case DeletionCost(pod=pod, cost=cost, why=why):
+            return {"action": "deletion-cost", "pod": pod, "cost": cost, "why": why}
+        case Wait(pod=pod, why=why):
+            return {"action": "wait", "pod": pod, "why": why}

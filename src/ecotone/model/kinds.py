@@ -2,7 +2,8 @@
 
 Spreading and affinity ask "who carries these labels?" for every pod that is placed, and "whose rules are about a pod with
 these labels?" the other way round. Nearly every selector fixes at least one label to one value, so both questions start
-from that pair. The index only grows: kinds that no longer run anywhere have empty counts in `Usage` and do no harm.
+from that pair. The index only grows: kinds that no longer run anywhere have empty counts in `Usage` and do no harm, and
+`Usage` starts a new one when most are of that sort.
 """
 
 from __future__ import annotations

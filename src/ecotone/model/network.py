@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeGuard
 
 import numpy as np
 
@@ -19,12 +20,17 @@ from ecotone.model.arrays import Floats, Mask, Rows
 from ecotone.model.nodes import NodeTable
 
 DEFAULT_MAX_AGE = 300.0
+# Clocks differ a little; what claims to be measured later than this is wrong.
+FUTURE = 30.0
+# An exbibyte a second, or a round trip of thirty million years.
+LARGEST_FIGURE = 2.0**60
 _PAIR_BY_PAIR = 256
 
 
-def known(value: object) -> bool:
-    """A measurement that means something: a finite number that is not negative."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+def known(value: object) -> TypeGuard[float]:
+    """True if a measurement means something: a number that is not negative and not beyond anything that is measured."""
+    # The comparison is exact for integers of any length, which a conversion to float is not.
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST_FIGURE
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,19 @@ class NetworkMap:
 
     topology_key: str
     rtt: Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One pair's round trip, where it is known from, and by how many milliseconds it may be wrong, where somebody says so.
+
+    `source`: `measured`, `map` (the domains of a NetworkMap), `predicted` (coordinates), or `unknown`: the farthest known
+    stands in.
+    """
+
+    ms: float
+    source: str
+    error_ms: float | None = None
 
 
 class Network:
@@ -69,6 +88,21 @@ class Network:
         if largest is None and self._places is not None:
             largest = self._farthest_predicted()
         return largest
+
+    @cached_property
+    def nearest(self) -> float | None:
+        """The smallest round trip above 0 between two nodes of the cluster as far as known, None if there is none."""
+        present = self.nodes.index
+        values = [
+            value for row in self._measured.values() for peer, value in row.items() if value > 0 and peer in present
+        ]
+        values += [value for domains in self._domains if (value := domains.smallest()) is not None]
+        if not values and self.anything_known:
+            # Predicted, or as far as the farthest known: rare enough to ask pair by pair.
+            for row in range(self._size):
+                column = np.delete(self.toward(row), row)
+                values += column[column > 0].tolist()
+        return min(values, default=None)
 
     def _farthest_predicted(self) -> float | None:
         farthest = -math.inf
@@ -127,6 +161,21 @@ class Network:
         column, missing = self._column(target)
         return None if missing[origin] else float(column[origin])
 
+    def way(self, origin: int, target: int) -> Way:
+        """The round trip of one pair as decisions take it, and what it is worth."""
+        ms = float(self.toward(target)[origin])
+        names = self.nodes.names
+        told = (self._measured.get(origin, {}).get(names[target]), self._measured.get(target, {}).get(names[origin]))
+        if origin == target or any(value is not None for value in told):
+            return Way(ms, "measured")
+        if any(not math.isnan(domains.toward(target)[origin]) for domains in self._domains):
+            return Way(ms, "map")
+        if self.unknown_toward(target)[origin]:
+            return Way(ms, "unknown")
+        ends = (self.nodes.nodes[row].coordinates for row in (origin, target))
+        # Each end knows its own error as a share; the larger one is that of the pair.
+        return Way(ms, "predicted", error_ms=ms * max(end.error for end in ends if end is not None))
+
     def weighted(self, targets: Rows, weights: Floats) -> Floats:
         """For every node n: the sum over targets m of weight(m) x rtt(n, m)."""
         if self._pure_domains:
@@ -179,7 +228,7 @@ def _places(nodes: NodeTable) -> Floats | None:
     for row, node in enumerate(nodes.nodes):
         if node.coordinates is not None and len(node.coordinates.vector) == width:
             place = (*node.coordinates.vector, node.coordinates.height)
-            if all(math.isfinite(each) for each in place) and node.coordinates.height >= 0:
+            if all(known(abs(each)) for each in place) and node.coordinates.height >= 0:
                 places[row] = place
     return places
 
@@ -196,7 +245,8 @@ def _measured_rows(nodes: NodeTable, *, now: float, max_age: float) -> dict[int,
 
 
 def is_stale(at: float | None, *, now: float, max_age: float) -> bool:
-    return at is not None and now - at > max_age
+    """True if a measurement is too old to be used, or claims to come from the future."""
+    return at is not None and not -FUTURE <= now - at <= max_age
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +275,11 @@ class _Domains:
 
     def largest(self) -> float | None:
         return None if np.isnan(self.rtt).all() else float(np.nanmax(self.rtt))
+
+    def smallest(self) -> float | None:
+        """Above 0."""
+        apart = self.rtt[self.rtt > 0]
+        return float(apart.min()) if len(apart) else None
 
     def toward(self, target: int) -> Floats:
         return self.rtt[:, self.codes[target]][self.codes]

@@ -29,7 +29,6 @@ MEASUREMENTS = (
 
 Derived = TypeVar("Derived")
 Number = TypeVar("Number", bound=np.generic)
-_MOST_DERIVED = 4096
 
 
 class NodeTable:
@@ -37,6 +36,9 @@ class NodeTable:
 
     `moments` is for what follows from measurements at one moment: whoever keeps something there clears it first.
     """
+
+    most_answers = 4096
+    most_figures = 2**23
 
     def __init__(self, nodes: Iterable[Node], *, resources: Sequence[str] = BASE_RESOURCES) -> None:
         self.nodes: tuple[Node, ...] = tuple(nodes)
@@ -99,13 +101,17 @@ class NodeTable:
         try:
             known: Derived = self._derived[key]
         except KeyError:
-            if len(self._derived) >= _MOST_DERIVED:
-                self._derived.clear()
+            self._make_room(self._derived)
             known = compute(self)
             if isinstance(known, np.ndarray):
                 known.flags.writeable = False
             self._derived[key] = known
         return known
+
+    def _make_room(self, kept: dict[Any, Any]) -> None:
+        """Pods with terms of their own come and go: what is kept for them is bounded, in answers and in figures."""
+        if len(kept) >= max(64, min(self.most_answers, self.most_figures // max(1, len(self.nodes)))):
+            kept.clear()
 
     def column(self, resource: str) -> int | None:
         """Which column of `allocatable` holds the resource."""
@@ -161,6 +167,7 @@ class NodeTable:
         """The label's column: a code per node (-1: absent) and the value behind each code."""
         known = self._labels.get(key)
         if known is None:
+            self._make_room(self._labels)
             codes = np.full(len(self.nodes), -1, dtype=np.int32)
             values: dict[str, int] = {}
             for row, node in enumerate(self.nodes):
@@ -222,6 +229,7 @@ class NodeTable:
                 codes, values = self.labels(requirement.key)
                 table = [requirement.accepts(value) for value in values] + [requirement.accepts(None)]
                 known = np.array(table, dtype=np.bool_)[codes]
+            self._make_room(self._matches)
             self._matches[key] = known
         return known
 
@@ -233,6 +241,7 @@ class NodeTable:
                 known = known & self.meets(requirement)
             for requirement in term.fields:
                 known = known & self.meets(requirement, field=True)
+            self._make_room(self._matches)
             self._matches[term] = known
         return known
 

@@ -8,7 +8,7 @@ pods may be placed in one batch exactly when their kinds are equal.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from ecotone.model.selectors import (
     EVERYTHING,
@@ -100,6 +100,14 @@ class PodSpec:
     resource_claims: tuple[str, ...] = ()
     features: frozenset[str] = frozenset()
     grace_seconds: float = 30.0
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        # Part of every kind's hash: worked out once, the parts never change.
+        if not self._hash:
+            parts = tuple([getattr(self, each.name) for each in fields(self) if each.compare])
+            object.__setattr__(self, "_hash", hash(parts) or 1)
+        return self._hash
 
     def request(self, resource: str) -> int:
         return next((amount for name, amount in self.requests if name == resource), 0)
@@ -171,6 +179,10 @@ class Pod:
     mirror: bool = False
     deletion_cost: int = 0
     template_hash: str = ""
+    pinned: str = ""
+    """Why it may not be moved, as its own annotations say."""
+    storage_expendable: bool = False
+    """Its annotations say that what its local volumes hold may be lost."""
     key: str = field(default="", init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -212,9 +224,25 @@ class Workload:
     affinity: Mapping[str, float] | None = field(default=None, hash=False)
     synchronous: Mapping[str, bool] = field(default_factory=dict, hash=False)
     deadlines: Mapping[str, float] = field(default_factory=dict, hash=False)
+    soft_deadlines: Mapping[str, float] = field(default_factory=dict, hash=False)
     measured_at: float | None = None
     external: bool = False
     requests: Mapping[str, float] | None = field(default=None, hash=False)
+    calls: Mapping[str, float] | None = field(default=None, hash=False)
+    edge_share: float | None = None
+    target_latency_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AppGroup:
+    """What an application's owner asks for it: latencies of the tiers (for QoS targets), an objective, or a pause."""
+
+    namespace: str
+    name: str
+    tier_latency_ms: Mapping[str, float] = field(default_factory=dict, hash=False)
+    slo_percentile: float = 95.0
+    slo_ms: float | None = None
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,11 +258,15 @@ class DisruptionBudget:
 
 @dataclass(frozen=True, slots=True)
 class ServiceSelector:
-    """A Service's selector: who its endpoints are, which default spreading needs to know."""
+    """A Service's selector: who its endpoints are, which default spreading needs to know.
+
+    `traffic_distribution` is `PreferSameNode`, `PreferSameZone` or None: kube-proxy's uniform choice.
+    """
 
     namespace: str
     name: str
     selector: LabelSelector
+    traffic_distribution: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,3 +325,4 @@ class Reservation:
     requests: tuple[tuple[str, int], ...]
     replaces_uid: str
     expires: float
+    taken_by: str = ""

@@ -19,10 +19,28 @@ _SHAPE = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:([eE][+-]?\d+)|([A-Za-z]*))")
 _LONGEST = 64
 _WIDEST_EXPONENT = 40
 
+# The most that one pod asks for or one node offers: nine petabytes, or as many millicores. A hundred times the sums of a node
+# (`MOST_ON_A_NODE`), as Kubernetes' scores compute them, still fits the 64 bits of a column.
+LARGEST = 2**53
+MOST_ON_A_NODE = 2**56
+# The API server's own bound; it writes this for whatever was larger.
+_API_LARGEST = 2**63
+
 SUFFIXES = (*(suffix for suffix in _DECIMAL if suffix), *_BINARY)
 
 
-@lru_cache(maxsize=65536)
+def whole(text: str, *, most: int) -> int | None:
+    """A whole number from 0 to `most` in plain digits; None for any other text.
+
+    `str.isdigit` is no test for what `int` takes: it lets superscripts through, and thousands of digits.
+    """
+    if not text.isascii() or not text.isdigit() or len(text) > _LONGEST:
+        return None
+    number = int(text)
+    return number if number <= most else None
+
+
+@lru_cache(maxsize=8192)
 def parse(text: str | int | float) -> Fraction:
     """The exact value of a quantity; InputError if it is not one."""
     if isinstance(text, int):
@@ -57,7 +75,7 @@ def _power_of_ten(power: int) -> Fraction:
 
 
 def value(text: str | int | float) -> int:
-    """In whole units, rounded up (away from nothing lost): bytes, pieces, cores."""
+    """In whole units (bytes, pieces, cores), rounded up so that a request is never taken for less than it is."""
     return math.ceil(parse(text))
 
 
@@ -69,6 +87,16 @@ def milli(text: str | int | float) -> int:
 def of_resource(resource: str, text: str | int | float) -> int:
     """In the unit of a snapshot's column for that resource."""
     return milli(text) if resource == "cpu" else value(text)
+
+
+def bounded(resource: str, text: str | int | float) -> int:
+    """The same, never more than `LARGEST`; InputError for what no API server would hand out."""
+    exact = parse(text)
+    if exact < 0:
+        raise InputError(f"{resource}: quantity {text!r} is negative")
+    if exact > _API_LARGEST:
+        raise InputError(f"{resource}: quantity {text!r} is larger than anything")
+    return min(LARGEST, of_resource(resource, text))
 
 
 def show_cpu(millicores: float) -> str:

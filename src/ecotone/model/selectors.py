@@ -21,7 +21,7 @@ class Requirement:
     values: tuple[str, ...] = ()
 
     def accepts(self, value: str | None) -> bool:
-        """Whether a label with this value (None: absent) meets the requirement."""
+        """True if a label with this value (None: absent) meets the requirement."""
         match self.operator:
             case "In":
                 return value is not None and value in self.values
@@ -122,7 +122,7 @@ class PodTerm:
     weight: int = 0
 
     def about(self, *, namespace: str, namespace_labels: Labels, labels: Labels) -> bool:
-        """Whether a pod with these labels in this namespace is one the term speaks of."""
+        """True if the term selects a pod with these labels in this namespace."""
         if namespace not in self.namespaces and not self.namespace_selector.matches(namespace_labels):
             return False
         return self.selector.matches(labels)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ecotone.model.network import Network, NetworkMap
 from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import (
+    AppGroup,
     Claim,
     DisruptionBudget,
     Pod,
@@ -51,6 +52,7 @@ class Snapshot:
     memory: Mapping[str, object] = field(default_factory=dict)
     kind_counts: Mapping[PodKind, int] = field(default_factory=dict)
     named: Mapping[tuple[str, str], tuple[PodKind, ...]] = field(default_factory=dict)
+    app_groups: tuple[AppGroup, ...] = ()
 
     def pods(self) -> Iterator[Pod]:
         """Every pod that is not finished: bound ones node by node, then those on vanished nodes, then the waiting."""

@@ -7,12 +7,15 @@ it can play its own decisions forward.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from ecotone.model.network import DEFAULT_MAX_AGE, Network, NetworkMap, known
+from ecotone.model.kinds import Pair, fixed_pair
+from ecotone.model.network import DEFAULT_MAX_AGE, Network, NetworkMap, is_stale, known
 from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import (
+    AppGroup,
     Claim,
     DisruptionBudget,
     Measured,
@@ -26,9 +29,12 @@ from ecotone.model.objects import (
     Workload,
     WorkloadKey,
 )
+from ecotone.model.selectors import LabelSelector
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.usage import Usage
 from ecotone.model.workloads import WorkloadIndex
+
+Value = TypeVar("Value")
 
 _NO_NODES = NodeTable(())
 
@@ -52,14 +58,23 @@ class ClusterState:
         self.volumes: dict[str, Volume] = {}
         self.storage_classes: dict[str, StorageClass] = {}
         self.reservations: tuple[Reservation, ...] = ()
+        self.app_groups: tuple[AppGroup, ...] = ()
         self.last_moves: dict[WorkloadKey, float] = {}
         self.memory: dict[str, object] = {}
+        self.notes: dict[str, object] = {}
+        """What plugins work out once for all pods of a round; it lives and dies with this copy of the cluster."""
         self.kind_counts: dict[PodKind, int] = {}
         self.named: dict[tuple[str, str], tuple[PodKind, ...]] = {}
         self._usage_at = now
         self._usage_of: dict[PodKind, tuple[float, float]] = {}
         self._homes: dict[str, str] | None = {}
         self._network: Network | None = None
+        self._budget_index: tuple[tuple[DisruptionBudget, ...], dict[str, list[DisruptionBudget]]] = ((), {})
+        self._services_by_namespace: tuple[tuple[ServiceSelector, ...], dict[str, list[ServiceSelector]]] = ((), {})
+        self._service_index: tuple[tuple[ServiceSelector, ...], dict[tuple[str, Pair | None], list[LabelSelector]]] = (
+            (),
+            {},
+        )
 
     # Nodes
 
@@ -120,6 +135,8 @@ class ClusterState:
 
     def put_pod(self, pod: Pod) -> None:
         """Adds or updates; a finished pod holds nothing."""
+        if self._swapped(pod):
+            return
         self.drop_pod(pod.key)
         if pod.terminal:
             return
@@ -130,6 +147,21 @@ class ClusterState:
             self._settle(pod)
         else:
             self.homeless[pod.key] = pod
+
+    def _swapped(self, pod: Pod) -> bool:
+        """True if the pod was there already and only its status is new: no sum and no count changes."""
+        if pod.node is None or pod.terminal or self._homes is None or self._homes.get(pod.key) != pod.node:
+            return False
+        row = self.nodes.index[pod.node]
+        before = next(each for each in self.usage.pods_on[row] if each.key == pod.key)
+        if before.kind != pod.kind or before.is_peer != pod.is_peer:
+            return False
+        self.usage.swap(before, pod, row)
+        if self._newer_than_measurement(pod, row):
+            self.usage.note_recent(pod, row)
+        else:
+            self.usage.forget_recent(pod, row)
+        return True
 
     def drop_pod(self, key: str) -> None:
         waiting = self.pending.pop(key, None) or self.homeless.pop(key, None)
@@ -247,7 +279,7 @@ class ClusterState:
         """The value of a measurement that can be used, else None."""
         if measured is None or not known(measured.value):
             return None
-        if measured.at is not None and self.now - measured.at > self.max_age:
+        if is_stale(measured.at, now=self.now, max_age=self.max_age):
             return None
         return float(measured.value)
 
@@ -275,6 +307,59 @@ class ClusterState:
         self.maps = tuple(maps)
         self._network = None
 
+    def set_budgets(self, budgets: Iterable[DisruptionBudget]) -> None:
+        self.budgets = tuple(budgets)
+
+    def set_services(self, services: Iterable[ServiceSelector]) -> None:
+        self.services = tuple(services)
+
+    def services_selecting(self, pod: Pod) -> Iterator[LabelSelector]:
+        """Selectors of Services that may select the pod: of its namespace, with one of its labels or none in particular."""
+        known, index = self._service_index
+        if known is not self.services:
+            index = {}
+            for service in self.services:
+                index.setdefault((service.namespace, fixed_pair(service.selector)), []).append(service.selector)
+            self._service_index = (self.services, index)
+        for pair in (None, *pod.kind.labels):
+            yield from index.get((pod.namespace, pair), ())
+
+    def budgets_in(self, namespace: str) -> Sequence[DisruptionBudget]:
+        known, index = self._budget_index
+        if known is not self.budgets:
+            index = {}
+            for budget in self.budgets:
+                index.setdefault(budget.namespace, []).append(budget)
+            self._budget_index = (self.budgets, index)
+        return index.get(namespace, ())
+
+    def services_in(self, namespace: str) -> Sequence[ServiceSelector]:
+        known, index = self._services_by_namespace
+        if known is not self.services:
+            index = {}
+            for service in self.services:
+                index.setdefault(service.namespace, []).append(service)
+            self._services_by_namespace = (self.services, index)
+        return index.get(namespace, ())
+
+    def set_reservations(self, reservations: Iterable[Reservation]) -> None:
+        self.reservations = tuple(reservations)
+
+    def set_app_groups(self, groups: Iterable[AppGroup]) -> None:
+        self.app_groups = tuple(groups)
+
+    def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
+        _set(self.namespaces, name, labels)
+
+    def set_claim(self, key: str, claim: Claim | None) -> None:
+        _set(self.claims, key, claim)
+
+    def set_volume(self, name: str, volume: Volume | None) -> None:
+        _set(self.volumes, name, volume)
+
+    def set_storage_class(self, name: str, given: StorageClass | None) -> None:
+        _set(self.storage_classes, name, given)
+
     @property
     def network(self) -> Network:
         if self._network is None:
@@ -282,10 +367,10 @@ class ClusterState:
         return self._network
 
     def advance(self, now: float) -> None:
-        """Time passed: what was fresh may have gone stale."""
+        """Time passed: what was fresh may have gone stale, what seemed to come from the future may be the present."""
         if any(
-            node.measured_at is not None
-            and (self.now - node.measured_at > self.max_age) != (now - node.measured_at > self.max_age)
+            is_stale(node.measured_at, now=self.now, max_age=self.max_age)
+            != is_stale(node.measured_at, now=now, max_age=self.max_age)
             for node in self.nodes.linked
         ):
             self._network = None
@@ -318,6 +403,7 @@ class ClusterState:
             memory=dict(self.memory),
             kind_counts=self.kind_counts.copy(),
             named=self.named.copy(),
+            app_groups=self.app_groups,
         )
 
     @staticmethod
@@ -342,12 +428,21 @@ class ClusterState:
         state.memory = dict(snapshot.memory)
         state.kind_counts = dict(snapshot.kind_counts)
         state.named = dict(snapshot.named)
+        state.app_groups = snapshot.app_groups
         state._network = snapshot.network
         state._homes = None
         return state
 
 
+def _set(table: dict[str, Value], key: str, value: Value | None) -> None:
+    """None: it is gone."""
+    if value is None:
+        table.pop(key, None)
+    else:
+        table[key] = value
+
+
 def _other_network(old: Node, new: Node) -> bool:
-    """Whether distances may differ: what the node measured, or the zone or tier by which a map knows it."""
+    """True if distances may differ: what the node measured, or the zone or tier by which a map knows it."""
     linked = bool(old.latencies or new.latencies)
     return linked or (old.coordinates, old.labels, old.tier) != (new.coordinates, new.labels, new.tier)

@@ -15,6 +15,9 @@ from ecotone.model.arrays import Ints, Rows
 from ecotone.model.kinds import KindIndex
 from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import HostPort, Pod, PodKind
+from ecotone.model.quantity import MOST_ON_A_NODE
+
+Requests = tuple[tuple[str, int], ...]
 
 
 class Counts(dict[int, int]):
@@ -55,6 +58,7 @@ class Usage:
         self.requested: Ints = np.zeros((size, len(nodes.resources)), dtype=np.int64)
         self.nonzero: Ints = np.zeros((size, 2), dtype=np.int64)
         self.pod_count: Ints = np.zeros(size, dtype=np.int64)
+        self.beyond: dict[tuple[int, str], int] = {}
         self.recent: dict[PodKind, Counts] = {}
         self.recent_keys: set[str] = set()
         self.given: dict[str, int] = {}
@@ -71,6 +75,7 @@ class Usage:
         twin.requested = self.requested.copy()
         twin.nonzero = self.nonzero.copy()
         twin.pod_count = self.pod_count.copy()
+        twin.beyond = self.beyond.copy()
         twin.recent = {kind: Counts(counts) for kind, counts in self.recent.items()}
         twin.recent_keys = self.recent_keys.copy()
         twin.given = self.given.copy()
@@ -99,6 +104,10 @@ class Usage:
             else:
                 self.ports.pop(row, None)
 
+    def swap(self, before: Pod, after: Pod, row: int) -> None:
+        """A new version of a pod that holds what it held."""
+        self.pods_on[row] = tuple(after if each is before else each for each in self.pods_on[row])
+
     def note_recent(self, pod: Pod, row: int) -> None:
         """The pod came after its node was measured: what it uses is not in the measurement yet."""
         if pod.key not in self.recent_keys:
@@ -114,12 +123,12 @@ class Usage:
         return True
 
     def give_back(self, pod: Pod, row: int) -> None:
-        """The measurement contains this pod, which is to be thought away: a count of -1."""
+        """Count a measured pod as removed: its share is subtracted from the node's measurement."""
         self.given[pod.key] = row
         self._count_recent(pod.kind, row, -1)
 
     def take_back(self, pod: Pod, row: int) -> bool:
-        """A pod that was thought away is where it had been; whether it was."""
+        """Undo `give_back` for this pod on this node. True if it had been given back."""
         if self.given.get(pod.key) != row:
             return False
         del self.given[pod.key]
@@ -135,14 +144,27 @@ class Usage:
             del self.recent[kind]
 
     def _tally(self, pod: Pod, row: int, nodes: NodeTable, sign: int) -> None:
-        for resource, amount in pod.spec.requests:
+        self.hold(pod.spec.requests, pod.spec.nonzero, row, nodes, sign)
+        self._count(pod, row, sign)
+
+    def hold(self, requests: Requests, nonzero: tuple[int, int], row: int, nodes: NodeTable, sign: int) -> None:
+        """Counts (or no longer counts) one pod's requests on a node."""
+        for resource, amount in requests:
             column = nodes.column(resource)
             if column is not None:
-                self.requested[row, column] += sign * amount
-        self.nonzero[row, 0] += sign * pod.spec.nonzero[0]
-        self.nonzero[row, 1] += sign * pod.spec.nonzero[1]
+                self._bump(self.requested, row, column, sign * amount, resource)
+        self._bump(self.nonzero, row, 0, sign * nonzero[0], "nonzero cpu")
+        self._bump(self.nonzero, row, 1, sign * nonzero[1], "nonzero memory")
         self.pod_count[row] += sign
-        self._count(pod, row, sign)
+
+    def _bump(self, sums: Ints, row: int, column: int, by: int, name: str) -> None:
+        """One sum of a node. It is never more than `MOST_ON_A_NODE`, and its exact value is kept aside while it would be."""
+        exact = self.beyond.pop((row, name), None) if self.beyond else None
+        total = (int(sums[row, column]) if exact is None else exact) + by
+        if total > MOST_ON_A_NODE:
+            self.beyond[row, name] = total
+            total = MOST_ON_A_NODE
+        sums[row, column] = total
 
     def _count(self, pod: Pod, row: int, sign: int) -> None:
         kind = pod.kind
@@ -157,6 +179,12 @@ class Usage:
         if not self.placed[kind]:
             del self.placed[kind], self.peers[kind]
             self._own.discard(kind)
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """The index is shared and only grows: a new one, once most of what it knows runs nowhere."""
+        if len(self.kinds) > 256 + 2 * len(self.placed):
+            self.kinds = KindIndex(self.placed)
 
     def where(self, kind: PodKind) -> tuple[Rows, Ints]:
         """Rows that host communicating pods of the kind, and how many each."""
@@ -178,17 +206,22 @@ class Usage:
                 grown.requested[new, there] = self.requested[old, here]
         grown.nonzero[new] = self.nonzero[old]
         grown.pod_count[new] = self.pod_count[old]
+        moved = dict(kept)
+        grown.beyond = {(moved[row], name): total for (row, name), total in self.beyond.items() if row in moved}
         if np.array_equal(old, new) and len(old) == len(before):
             self._hand_over(grown)
         else:
-            self._remap(grown, dict(kept))
-        # The index only grows: start over once most of what it knows runs nowhere.
-        grown.kinds = self.kinds if len(self.kinds) <= 64 + 2 * len(grown.placed) else KindIndex(grown.placed)
+            self._remap(grown, moved)
+        grown.kinds = self.kinds
+        grown._let_go()
         # A resource that only just became a column was not summed so far.
         for name in set(after.resources) - set(before.resources):
             column = after.column(name)
             for other, pods in enumerate(grown.pods_on):
-                grown.requested[other, column] = sum(pod.spec.request(name) for pod in pods)
+                total = sum(pod.spec.request(name) for pod in pods)
+                grown.requested[other, column] = min(total, MOST_ON_A_NODE)
+                if total > MOST_ON_A_NODE:
+                    grown.beyond[other, name] = total
         return grown
 
     def _hand_over(self, grown: Usage) -> None:

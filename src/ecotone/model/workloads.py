@@ -24,7 +24,8 @@ def peer_name(namespace: str, peer: str) -> Name:
 
 def mentioned(workload: Workload) -> set[Name]:
     """The workloads it lists as peers, by full name."""
-    listed = {*(workload.affinity or ()), *(workload.traffic or ()), *workload.synchronous, *workload.deadlines}
+    listed = {*(workload.affinity or ()), *(workload.traffic or ()), *workload.synchronous}
+    listed |= {*workload.deadlines, *workload.soft_deadlines}
     return {peer_name(workload.key.namespace, peer) for peer in listed if not peer.startswith(USERS)}
 
 
@@ -46,17 +47,19 @@ class WorkloadIndex:
     def change(self, old: Workload | None, new: Workload | None) -> None:
         """One workload came (no old), went (no new) or lists other peers now."""
         self.kept = {}
+        present = new or old
+        if present is None:
+            return
         if old is None and new is not None:
             _add(self.named, _name(new.key), new.key)
         elif old is not None and new is None:
             _remove(self.named, _name(old.key), old.key)
         before = mentioned(old) if old is not None else set()
         after = mentioned(new) if new is not None else set()
-        key = (new or old).key  # type: ignore[union-attr]
         for peer in before - after:
-            _remove(self.mentioned_by, peer, key)
+            _remove(self.mentioned_by, peer, present.key)
         for peer in after - before:
-            _add(self.mentioned_by, peer, key)
+            _add(self.mentioned_by, peer, present.key)
 
 
 def _name(key: WorkloadKey) -> Name:
@@ -64,7 +67,7 @@ def _name(key: WorkloadKey) -> Name:
 
 
 def _add(table: dict[Name, Keys], name: Name, key: WorkloadKey) -> None:
-    """In order of keys, so that the way here leaves no trace."""
+    """Kept sorted, so that the table does not depend on the order in which workloads were added."""
     table[name] = tuple(sorted((*table.get(name, ()), key)))
 
 

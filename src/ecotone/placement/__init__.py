@@ -5,10 +5,10 @@ solvers are functions in modules of their names: `pogonip` and `improved_greedy`
 and says how far it got.
 """
 
-from ecotone.placement.checker import violations
-from ecotone.placement.instance import Application, Component, Host, Instance
-from ecotone.placement.links import Link, LinkGraph, QosRequirement
-from ecotone.placement.solution import Figures, Placement, figures
+from ecotone.placement.problem.checker import violations
+from ecotone.placement.problem.instance import Application, Component, Host, Instance
+from ecotone.placement.problem.links import Link, LinkGraph, QosRequirement
+from ecotone.placement.problem.solution import Figures, Placement, figures
 
 __all__ = [
     "Application",

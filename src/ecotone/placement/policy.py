@@ -14,14 +14,14 @@ from typing import Any
 from ecotone.model.decisions import Bind, Decision, Decisions, Wait
 from ecotone.model.objects import Pod
 from ecotone.model.snapshot import Snapshot
-from ecotone.placement import improved_greedy
-from ecotone.placement import pogonip as heuristic
-from ecotone.placement import pogonip_opt as exact
-from ecotone.placement.checker import violations
-from ecotone.placement.instance import Application, Instance
-from ecotone.placement.pogonip import Order, Tie
-from ecotone.placement.reading import Reading, read
-from ecotone.placement.solution import Figures, Placement, figures
+from ecotone.placement.exact import pogonip_opt as exact
+from ecotone.placement.heuristic import improved_greedy
+from ecotone.placement.heuristic import pogonip as heuristic
+from ecotone.placement.heuristic.pogonip import Order, Tie
+from ecotone.placement.problem.checker import violations
+from ecotone.placement.problem.from_snapshot import Reading, read
+from ecotone.placement.problem.instance import Application, Instance
+from ecotone.placement.problem.solution import Figures, Placement, figures
 
 
 def pogonip(
@@ -32,7 +32,10 @@ def pogonip(
     tie: Tie = "name",
     seed: int | None = None,
 ) -> Decisions:
-    """The heuristic of 2021. `order: application` is Algorithm 1 to the letter; `tie` is name, latency or random."""
+    """The heuristic of 2021. `order: application` is Algorithm 1 to the letter; `tie` is name, latency or random.
+
+    `seed` is that of the random ties; null: the snapshot's.
+    """
     reading = read(snapshot, waiting)
     draw = snapshot.seed if seed is None else seed
     return _decisions(reading, heuristic.pogonip(reading.instance, order=order, tie=tie, seed=draw))
@@ -42,10 +45,13 @@ def pogonip_opt(
     snapshot: Snapshot,
     waiting: Sequence[Pod],
     *,
-    timeLimit: float | None = 60.0,  # noqa: N803 - spelt as in configuration files
+    timeLimit: float | None = 60.0,
     gap: float = 0.0,
 ) -> Decisions:
-    """The exact models. `timeLimit` is in seconds, shared over the stages; null lets them run to the end."""
+    """The exact models. `timeLimit` is in seconds, shared over the stages; null lets them run to the end.
+
+    `gap` is the relative gap to the bound at which a stage counts as solved.
+    """
     reading = read(snapshot, waiting)
     answer = exact.pogonip_opt(reading.instance, time_limit=timeLimit, gap=gap)
     return _decisions(reading, answer.placement)
@@ -76,6 +82,7 @@ def as_objective(result: Figures) -> dict[str, Any]:
         "apps_placed": result.apps_placed,
         "apps_rejected": result.apps_rejected,
         "edge_nodes_used": result.edge_nodes_used,
+        "edge_cost_per_hour": result.edge_cost_per_hour,
         "forwarded_to_cloud": result.forwarded_to_cloud,
         "cloud_cost_per_hour": result.cloud_cost_per_hour,
         "latency_ms": {

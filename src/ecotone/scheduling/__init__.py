@@ -3,14 +3,17 @@
 from ecotone.scheduling.decide import decide, framework_of
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
-from ecotone.scheduling.policies import DEFAULT_POLICY, POLICIES, Policy, resolve
-from ecotone.scheduling.profile import Profile, Solver, Use
+from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
+from ecotone.scheduling.profiles.policies import DEFAULT_POLICY, POLICIES, Policy, resolve
+from ecotone.scheduling.profiles.profile import Objective, Profile, Solver, Use
 
 __all__ = [
     "DEFAULT_POLICY",
     "POLICIES",
+    "DeschedulerSettings",
     "Evaluation",
     "Framework",
+    "Objective",
     "Policy",
     "Profile",
     "Solver",

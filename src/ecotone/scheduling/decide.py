@@ -16,12 +16,12 @@ from ecotone.model.decisions import Bind, Decision, Decisions, Preempt, Wait
 from ecotone.model.objects import Pod, PodKind
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
-from ecotone.scheduling import registry
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
-from ecotone.scheduling.plugin import Cycle, Describe, Gang, Gathering, Hold, Refusal, implements
-from ecotone.scheduling.policies import Policy, resolve
-from ecotone.scheduling.profile import Profile
+from ecotone.scheduling.plugin import DESCRIBE, Cycle, Hold, Refusal
+from ecotone.scheduling.profiles import registry
+from ecotone.scheduling.profiles.policies import Policy, resolve
+from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.reservations import Reservations
 
 
@@ -37,7 +37,7 @@ def decide(snapshot: Snapshot, policy: Policy, *, pods: Sequence[Pod] | None = N
         solve = registry.find_solver(profile.solver.name)
         solved: Decisions = solve(snapshot, ready, **dict(profile.solver.args))
         return Decisions((*solved.decisions, *held), solved.memory)
-    if any(implements(plugin, Gang) for plugin in framework.permits):
+    if framework.gangs:
         return _without_doomed_groups(framework, snapshot, waiting, batch=batch)
     return _Round(framework, ClusterState.of(snapshot), batch=batch).run(waiting)
 
@@ -46,7 +46,7 @@ def _gathering(
     framework: Framework, snapshot: Snapshot, waiting: tuple[Pod, ...]
 ) -> tuple[list[Wait], tuple[Pod, ...]]:
     """Of pods that a solver is asked about: those whose groups still gather, and those it may decide now."""
-    plugins = [plugin for plugin in framework.permits if implements(plugin, Gathering)]
+    plugins = framework.gathering
     if not plugins or not waiting:
         return [], waiting
     state = ClusterState.of(snapshot)
@@ -139,7 +139,6 @@ class _Round:
         self.nominated = [pod for pod in state.pending.values() if pod.nominated in state.nodes.index]
 
     def run(self, waiting: Sequence[Pod]) -> Decisions:
-        self.framework.recall(dict(self.state.memory))
         queue = []
         for pod in waiting:
             refused = self.framework.refusal_at_the_gate(self.state, pod)
@@ -150,12 +149,12 @@ class _Round:
         for run in _runs(self.state, self.framework.order(self.state, queue)):
             self._place(run)
         self._give_up_on_groups()
-        return Decisions(tuple(self.decisions), {**self.state.memory, **self.framework.remember()})
+        return Decisions(tuple(self.decisions), dict(self.state.memory))
 
     def _place(self, run: Sequence[Pod]) -> None:
         """Pods of one kind, one after the other; what one placement leaves unchanged is not computed again."""
         evaluation: Evaluation | None = None
-        for place, pod in enumerate(run):
+        for position, pod in enumerate(run):
             if self.reservations and self._takes_reserved_place(pod):
                 evaluation = None
                 continue
@@ -165,16 +164,16 @@ class _Round:
             alone = not self.batch or bool(self.nominated)
             if row is not None:
                 placed = self._commit(pod, row, evaluation)
-                if placed is None or alone or place + 1 == len(run):
+                if placed is None or alone or position + 1 == len(run):
                     evaluation = None
                 else:
-                    evaluation.advance(placed, row, run[place + 1])
+                    evaluation.advance(placed, row, run[position + 1])
             elif self._fail(pod, evaluation) or alone:
                 evaluation = None
             else:
                 same = self.decisions[-1]
                 assert isinstance(same, Wait)
-                self.decisions += [replace(same, pod=each.key, uid=each.uid) for each in run[place + 1 :]]
+                self.decisions += [replace(same, pod=each.key, uid=each.uid) for each in run[position + 1 :]]
                 return
 
     def _takes_reserved_place(self, pod: Pod) -> bool:
@@ -220,11 +219,11 @@ class _Round:
                 self.decisions.append(Wait(pod.key, refused, uid=pod.uid, plugins=(plugin.name,)))
                 return None
         held: Hold | None = None
-        for plugin in self.framework.permits:
-            answer = plugin.permit(cycle, row)
+        for permitting in self.framework.permits:
+            answer = permitting.permit(cycle, row)
             if isinstance(answer, Refusal):
                 self._unreserve(cycle, row)
-                self.decisions.append(Wait(pod.key, answer.reason, uid=pod.uid, plugins=(plugin.name,)))
+                self.decisions.append(Wait(pod.key, answer.reason, uid=pod.uid, plugins=(permitting.name,)))
                 return None
             held = answer or held
         placed = self.state.assume(pod, node)
@@ -242,8 +241,8 @@ class _Round:
         group = self.groups.setdefault(hold.group, _Group(hold.needed, hold.seconds))
         group.held.append((pod, row, why, cycle))
         if len(group.held) >= group.needed:
-            for each, place, reason, _ in group.held:
-                self.decisions.append(Bind(each.key, self.state.nodes.names[place], reason, uid=each.uid))
+            for each, position, reason, _ in group.held:
+                self.decisions.append(Bind(each.key, self.state.nodes.names[position], reason, uid=each.uid))
             del self.groups[hold.group]
 
     def _give_up_on_groups(self) -> None:
@@ -265,7 +264,8 @@ class _Round:
         for plugin in self.framework.postfilters:
             answer = plugin.postfilter(evaluation.cycle, evaluation)
             if isinstance(answer, Preempt):
-                self.decisions.append(replace(answer, why=f"{diagnose(evaluation)[1]} {answer.why}"))
+                plugins, why = diagnose(evaluation)
+                self.decisions.append(replace(answer, why=f"{why} {answer.why}", plugins=plugins))
                 for victim in answer.victims:
                     self.state.disrupt(victim)
                 self.state.assume(pod, answer.node)
@@ -292,7 +292,7 @@ def _runs(state: ClusterState, queue: Iterable[Pod]) -> Iterable[Sequence[Pod]]:
 
 
 def _alike(state: ClusterState, one: PodKind, other: PodKind) -> bool:
-    """Of one kind; or bare pods that differ in nothing but names that nobody speaks of."""
+    """True if both get the same verdicts: one kind, or bare pods that differ only in names no affinity or traffic refers to."""
     if one == other:
         return True
     return (
@@ -335,14 +335,14 @@ def explain_choice(evaluation: Evaluation, row: int) -> str:
     count = len(evaluation.feasible)
     if count == 1:
         return f"the only one of {len(evaluation.rows)} nodes that fits"
-    place = int(np.searchsorted(evaluation.feasible, row))
+    position = int(np.searchsorted(evaluation.feasible, row))
     parts = []
     for term in evaluation.terms:
         if term.normalized is None or term.raw is None:
             continue
         plugin = term.scorer.plugin
         raw = float(term.raw[row])
-        told = f" ({plugin.describe(evaluation.cycle, row, raw)})" if implements(plugin, Describe) else ""
-        parts.append(f"{plugin.name} {term.normalized[place]:.4g} x {term.scorer.weight:g}{told}")
-    total = sum(float(term.share[place]) for term in evaluation.terms if term.share is not None)
+        told = f" ({plugin.describe(evaluation.cycle, row, raw)})" if DESCRIBE.has(plugin) else ""
+        parts.append(f"{plugin.name} {term.normalized[position]:.4g} x {term.scorer.weight:g}{told}")
+    total = sum(float(term.share[position]) for term in evaluation.terms if term.share is not None)
     return f"best of {count} feasible nodes with {total:.4g}: " + ", ".join(parts or ["no term tells them apart"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,14 +19,11 @@ from ecotone.scheduling.framework import Framework, Scorer
 from ecotone.scheduling.plugin import (
     Change,
     Cycle,
-    Incremental,
-    Narrow,
-    Normalize,
-    PreScore,
+    Filter,
+    Plugin,
     Refusal,
     Rejection,
     change_by_placement,
-    implements,
 )
 
 TIE = 1e-9
@@ -64,7 +60,7 @@ class Evaluation:
         self._placed_since: list[int] = []
         self._moved_since = False
         self._changes: dict[str, Change | None] = {}
-        self._changing: list[tuple[int, Any, Change]] | None = None
+        self._changing: list[tuple[int, Filter, Change]] | None = None
         self._further: list[tuple[str, Rejection]] = []
 
     # Filtering
@@ -107,10 +103,10 @@ class Evaluation:
         """Why rows fail, filter by filter; with `first_only` a row counts only for the first filter it fails."""
         left = np.ones(len(self.rows), dtype=np.bool_)
         found: list[tuple[str, Rejection]] = []
-        for plugin in self.framework.prefilters:
-            named = plugin.narrow(self.cycle) if implements(plugin, Narrow) else None
+        for narrow in self.framework.narrowing:
+            named = narrow.narrow(self.cycle)
             if named is not None and not named.all():
-                found.append((plugin.name, Rejection(~named, NOT_NAMED.format(plugin.name), final=True)))
+                found.append((narrow.name, Rejection(~named, NOT_NAMED.format(narrow.name), final=True)))
                 left &= named
         for plugin, mask in zip(self.framework.filters, self.masks, strict=True):
             if mask is None or mask.all():
@@ -142,8 +138,8 @@ class Evaluation:
 
     def _score(self, scorers: list[Scorer]) -> list[Term]:
         for scorer in scorers:
-            if implements(scorer.plugin, PreScore):
-                scorer.plugin.prescore(self.cycle)
+            if scorer.prepares is not None:
+                scorer.prepares.prescore(self.cycle)
         terms = [Term(scorer) for scorer in scorers]
         for term in terms:
             self._rescore(term)
@@ -154,9 +150,7 @@ class Evaluation:
         rows = self.rows if many else self.feasible
         raw = term.scorer.plugin.score(self.cycle, rows)
         if raw is not None and not many:
-            full = np.zeros(len(self.rows), dtype=raw.dtype)
-            full[rows] = raw
-            raw = full
+            raw = _spread(raw, rows, len(self.rows))
         term.raw = raw
         term.partial = not many
         self._normalize(term)
@@ -166,8 +160,8 @@ class Evaluation:
             term.normalized = term.share = None
             return
         raw = term.raw if self.feasible is self.rows else term.raw[self.feasible]
-        plugin = term.scorer.plugin
-        term.normalized = plugin.normalize(self.cycle, raw) if implements(plugin, Normalize) else raw
+        normalizes = term.scorer.normalizes
+        term.normalized = raw if normalizes is None else normalizes.normalize(self.cycle, raw)
         term.share = np.multiply(term.normalized, float(term.scorer.weight), dtype=np.float64)
 
     def total(self, terms: list[Term] | None = None) -> Floats:
@@ -187,11 +181,16 @@ class Evaluation:
         tied = _top(self.total())
         if len(tied) > 1 and self.framework.tie_breakers:
             tied = tied[_top(self.total(self.ties)[tied])]
+        draw = self.framework.profile.tie_draw
+        if len(tied) > 1 and self.framework.last_word is not None:
+            cost = self.framework.last_word.last_word(self.cycle, self.feasible[tied])
+            draw = draw or cost is None
+            tied = tied if cost is None else tied[_top(-cost)]
         rows = self.feasible[tied]
         if len(rows) == 1:
             return int(rows[0])
         nodes = self.cycle.state.nodes
-        if self.framework.profile.tie_draw:
+        if draw:
             luck = draws(seed=self.cycle.state.seed, uid=self.cycle.pod.uid, names=nodes.hashes[rows])
             return int(rows[np.argmax(luck)])
         return int(rows[np.argmin(nodes.rank[rows])])
@@ -201,9 +200,8 @@ class Evaluation:
     def advance(self, placed: Pod, row: int, following: Pod) -> None:
         """`placed` now sits on `row`; make ready for `following`, a pod of the same kind."""
         self.cycle.pod = following
-        for plugin in self.framework.prefilters:
-            if implements(plugin, Incremental):
-                plugin.add_pod(self.cycle, placed, row)
+        for plugin in self.framework.incremental:
+            plugin.add_pod(self.cycle, placed, row)
         moved = self._refilter(row)
         if self._terms is not None:
             self._refresh(self._terms, [row], moved=moved)
@@ -211,7 +209,7 @@ class Evaluation:
             self._placed_since.append(row)
             self._moved_since |= moved
 
-    def _change(self, plugin: Any) -> Change | None:
+    def _change(self, plugin: Plugin) -> Change | None:
         """What a placement changes, asked once: it is the same for every replica."""
         name = plugin.name
         if name not in self._changes:
@@ -223,17 +221,17 @@ class Evaluation:
         one = self.rows[row : row + 1]
         everything = False
         if self._changing is None:
-            asked = ((place, plugin, self._change(plugin)) for place, plugin in enumerate(self.framework.filters))
+            asked = ((index, plugin, self._change(plugin)) for index, plugin in enumerate(self.framework.filters))
             self._changing = [
-                (place, plugin, change) for place, plugin, change in asked if change in ("row", "everything")
+                (index, plugin, change) for index, plugin, change in asked if change in ("row", "everything")
             ]
-        for place, plugin, change in self._changing:
+        for index, plugin, change in self._changing:
             if change == "row":
-                self._set_row(place, plugin.filter(self.cycle, one), row)
+                self._set_row(index, plugin.filter(self.cycle, one), row)
             else:
                 answer = plugin.filter(self.cycle, self.rows)
-                everything = everything or answer is not None or self.masks[place] is not None
-                self.masks[place] = answer
+                everything = everything or answer is not None or self.masks[index] is not None
+                self.masks[index] = answer
         before = self.feasible
         if everything:
             self._combine()
@@ -244,23 +242,22 @@ class Evaluation:
                 self._set_feasible()
         return self.feasible is not before and not np.array_equal(self.feasible, before)
 
-    def _set_row(self, place: int, answer: Mask | None, row: int) -> None:
-        mask = self.masks[place]
+    def _set_row(self, index: int, answer: Mask | None, row: int) -> None:
+        mask = self.masks[index]
         if mask is None:
             if answer is None:
                 return
-            mask = self.masks[place] = np.ones(len(self.rows), dtype=np.bool_)
+            mask = self.masks[index] = np.ones(len(self.rows), dtype=np.bool_)
         elif not mask.flags.writeable or mask.base is not None:
-            mask = self.masks[place] = mask.copy()
+            mask = self.masks[index] = mask.copy()
         mask[row] = True if answer is None else answer[0]
 
     def _refresh(self, terms: list[Term], placed: list[int], *, moved: bool) -> None:
         """Brings terms up to date after placements on these rows; `moved`: other rows are feasible now than before."""
         for term in terms:
-            plugin = term.scorer.plugin
-            change = self._change(plugin)
-            if (moved or change == "everything") and implements(plugin, PreScore):
-                plugin.prescore(self.cycle)
+            prepares = term.scorer.prepares
+            if prepares is not None and (moved or self._change(prepares) == "everything"):
+                prepares.prescore(self.cycle)
         for term in terms:
             change = self._change(term.scorer.plugin)
             if change == "everything" or (moved and term.partial):
@@ -282,7 +279,7 @@ class Evaluation:
                     term.raw = term.raw.copy()
                 term.raw[row] = raw[0]
                 changed.append(row)
-        if moved or (changed and implements(plugin, Normalize)):
+        if moved or (changed and term.scorer.normalizes is not None):
             self._normalize(term)
             return
         for row in changed:
@@ -290,12 +287,19 @@ class Evaluation:
 
     def _set_share(self, term: Term, row: int) -> None:
         """A raw score that counts as it is."""
-        place = row if self.feasible is self.rows else int(np.searchsorted(self.feasible, row))
-        if term.share is None or term.raw is None or place >= len(self.feasible) or self.feasible[place] != row:
+        index = row if self.feasible is self.rows else int(np.searchsorted(self.feasible, row))
+        if term.share is None or term.raw is None or index >= len(self.feasible) or self.feasible[index] != row:
             return
         if term.normalized is not term.raw and term.normalized is not None:
-            term.normalized[place] = term.raw[row]
-        term.share[place] = term.raw[row] * float(term.scorer.weight)
+            term.normalized[index] = term.raw[row]
+        term.share[index] = term.raw[row] * float(term.scorer.weight)
+
+
+def _spread(raw: Floats | Ints, rows: Rows, size: int) -> Floats | Ints:
+    """A column of all nodes; 0 for rows that were not evaluated."""
+    full: Floats | Ints = np.zeros(size) if raw.dtype.kind == "f" else np.zeros(size, dtype=np.int64)
+    full[rows] = raw
+    return full
 
 
 def _top(values: Floats) -> Rows:

@@ -1,8 +1,8 @@
 """Why a pod goes where it goes: every node's verdicts and figures, the winner, and one sentence about it.
 
 The answer is the scheduler's own: the same evaluation that decides is asked to show its work. A pod that runs already is
-thought away first, so that it is judged like one that arrives now. A solver has no score per node; there, the filters are
-shown and the solver's own reason stands as the sentence.
+judged as if it were removed first, like one that arrives now. A solver has no score per node; there, the filters are shown
+and the solver's own reason stands as the sentence.
 """
 
 from __future__ import annotations
@@ -20,20 +20,24 @@ from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.decide import decide, framework_of
 from ecotone.scheduling.evaluation import TIE, Evaluation, Term
-from ecotone.scheduling.plugin import Cycle, Describe
-from ecotone.scheduling.policies import POLICIES, Policy, resolve
-from ecotone.scheduling.profile import Profile
+from ecotone.scheduling.plugin import Account, Cycle, Describe
+from ecotone.scheduling.profiles.policies import POLICIES, Policy, resolve
+from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.reservations import Reservations
 
 
 @dataclass(frozen=True, slots=True)
 class TermView:
-    """One scoring plugin on one node; `raw` is its published figure (None: unknown), `told` the same in human units."""
+    """One scoring plugin on one node; `raw` is its published figure (None: unknown), `told` the same in human units.
+
+    `account`: what that figure is made of, where a plugin says so.
+    """
 
     raw: float | int | None
     normalized: float | int
     weight: float
     told: str | None = None
+    account: str | None = None
 
     @property
     def share(self) -> float:
@@ -100,7 +104,6 @@ def _rank(view: NodeView, chosen: str | None) -> tuple[Any, ...]:
 def _nodes(state: ClusterState, pod: Pod, profile: Profile) -> list[NodeView]:
     solver = profile.solver is not None
     framework = framework_of(POLICIES["kube-default"] if solver else profile)
-    framework.recall(dict(state.memory))
     gate = framework.refusal_at_the_gate(state, pod)
     if gate is not None:
         return [NodeView(name, False, (gate[1],)) for name in state.nodes.names]
@@ -109,16 +112,16 @@ def _nodes(state: ClusterState, pod: Pod, profile: Profile) -> list[NodeView]:
     if evaluation.refusal is not None:
         return [NodeView(name, False, (evaluation.refusal[1].reason,)) for name in state.nodes.names]
     reasons = _reasons(evaluation)
-    places = {int(row): place for place, row in enumerate(evaluation.feasible)}
+    places = {int(row): index for index, row in enumerate(evaluation.feasible)}
     views = []
     for row, name in enumerate(state.nodes.names):
-        place = places.get(row)
-        if place is None:
+        index = places.get(row)
+        if index is None:
             views.append(NodeView(name, False, tuple(reasons.get(row, ("does not pass the filters",)))))
         elif solver:
             views.append(NodeView(name, True))
         else:
-            views.append(_scored(evaluation, name=name, row=row, place=place))
+            views.append(_scored(evaluation, name=name, row=row, index=index))
     return views
 
 
@@ -132,10 +135,10 @@ def _reasons(evaluation: Evaluation) -> dict[int, list[str]]:
     return found
 
 
-def _scored(evaluation: Evaluation, *, name: str, row: int, place: int) -> NodeView:
+def _scored(evaluation: Evaluation, *, name: str, row: int, index: int) -> NodeView:
     scores = {}
     for term in evaluation.terms:
-        view = _term(evaluation, term, row=row, place=place)
+        view = _term(evaluation, term, row=row, index=index)
         if view is not None:
             scores[term.scorer.name] = view
     ties = evaluation.ties if evaluation.framework.tie_breakers else None
@@ -144,20 +147,22 @@ def _scored(evaluation: Evaluation, *, name: str, row: int, place: int) -> NodeV
         feasible=True,
         scores=scores,
         total=float(sum(view.share for view in scores.values())),
-        tiebreak=None if ties is None else float(evaluation.total(ties)[place]),
+        tiebreak=None if ties is None else float(evaluation.total(ties)[index]),
     )
 
 
-def _term(evaluation: Evaluation, term: Term, *, row: int, place: int) -> TermView | None:
+def _term(evaluation: Evaluation, term: Term, *, row: int, index: int) -> TermView | None:
     if term.raw is None or term.normalized is None:
         return None
     plugin, raw = term.scorer.plugin, term.raw[row].item()
     told = plugin.describe(evaluation.cycle, row, float(raw)) if isinstance(plugin, Describe) else None
+    account = plugin.account(evaluation.cycle, row, float(raw)) if isinstance(plugin, Account) else None
     return TermView(
         raw=raw if np.isfinite(raw) else None,
-        normalized=term.normalized[place].item(),
+        normalized=term.normalized[index].item(),
         weight=term.scorer.weight,
         told=told,
+        account=account,
     )
 
 
@@ -187,7 +192,8 @@ def sentence(ranked: tuple[NodeView, ...], *, drawn: bool = False) -> str:
 
 
 def _against(here: TermView, there: TermView) -> str:
-    return f" ({here.told}; there {there.told})" if here.told and there.told and here.told != there.told else ""
+    mine, theirs = here.account or here.told, there.account or there.told
+    return f" ({mine}; there {theirs})" if mine and theirs and mine != theirs else ""
 
 
 def _ties(one: NodeView, other: NodeView) -> bool:
@@ -225,6 +231,9 @@ def _node_document(view: NodeView) -> dict[str, Any]:
         for name, term in view.scores.items()
     }
     shown["total"] = view.total
+    told = {name: term.account or term.told for name, term in view.scores.items() if term.account or term.told}
+    if told:
+        shown["told"] = told
     if view.tiebreak is not None:
         shown["tiebreak"] = view.tiebreak
     return shown

@@ -5,85 +5,168 @@ Holds no cluster state. The same `Framework` serves the simulator, files and liv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from ecotone.model.errors import InputError
 from ecotone.model.objects import Pod
 from ecotone.model.state import ClusterState
-from ecotone.scheduling import registry
+from ecotone.scheduling.costs.deadlines import DEFAULT as LATENESS
+from ecotone.scheduling.costs.deadlines import Lateness
 from ecotone.scheduling.plugin import (
+    COST,
+    FILTER,
+    GANG,
+    GATHERING,
+    HINT,
+    INCREMENTAL,
+    LAST_WORD,
+    NARROW,
+    NORMALIZE,
+    PERMIT,
+    POST_FILTER,
+    PRE_ENQUEUE,
+    PRE_FILTER,
+    PRE_SCORE,
+    QUEUE_ORDER,
+    QUEUE_SORT,
+    RESERVE,
+    SCORE,
+    SEAMS,
+    ChargesLateness,
+    Cost,
     Event,
-    Filter,
-    Gang,
-    Hint,
+    Normalize,
     Permit,
-    PostFilter,
-    PreEnqueue,
-    PreFilter,
+    Plugin,
+    PreScore,
     QueueOrder,
     QueueSort,
-    Remember,
-    Reserve,
     Score,
+    Seam,
     SortKey,
-    implements,
+    declares_changes,
+    points_of,
 )
-from ecotone.scheduling.profile import Profile, Use
+from ecotone.scheduling.profiles import registry
+from ecotone.scheduling.profiles.profile import POINTS_OF_SCORE, Profile, Use
+
+P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    plugin: Any
+    """A scoring plugin with its weight and its other extension points (pre-score, normalize)."""
+
+    plugin: Score
     weight: float
+    prepares: PreScore | None
+    normalizes: Normalize | None
 
     @property
     def name(self) -> str:
-        return str(self.plugin.name)
+        return self.plugin.name
 
 
 class Framework:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
-        self._plugins: dict[str, Any] = {
+        self._judges: dict[tuple[tuple[Use, ...], str | None], Framework] = {}
+        self.plugins: dict[str, Plugin] = {
             name: registry.make_plugin(name, profile.args.get(name, {})) for name in profile.named()
         }
-        self.gates = self._at("preEnqueue", PreEnqueue)
-        self.prefilters = self._at("preFilter", PreFilter)
-        self.filters = self._at("filter", Filter)
-        self.postfilters = self._at("postFilter", PostFilter)
-        self.reservers = self._at("reserve", Reserve)
-        self.permits = self._at("permit", Permit)
+        self._check_named_points()
+        self.gates = self._at("preEnqueue", PRE_ENQUEUE)
+        self.prefilters = self._at("preFilter", PRE_FILTER)
+        self.narrowing = [plugin for plugin in self.prefilters if NARROW.has(plugin)]
+        self.incremental = [plugin for plugin in self.prefilters if INCREMENTAL.has(plugin)]
+        self.filters = self._at("filter", FILTER)
+        self.postfilters = self._at("postFilter", POST_FILTER)
+        self.reservers = self._at("reserve", RESERVE)
+        self.permits = self._permits()
+        self.gangs = [plugin for plugin in self.permits if GANG.has(plugin)]
+        self.gathering = [plugin for plugin in self.permits if GATHERING.has(plugin)]
         self.scorers = self._scorers(profile.at("score"))
         self.tie_breakers = self._scorers(profile.tie_break)
-        sorters = self._at("queueSort", QueueSort)
-        if len(sorters) != 1 and profile.solver is None:
-            named = ", ".join(plugin.name for plugin in sorters) or "none"
-            raise InputError(f"profile {profile.name!r} needs exactly one queueSort plugin, not {named}")
-        self.sorter: Any = sorters[0] if sorters else None
+        self.cost = self._cost()
+        self.last_word = next((each for scorer in self.scorers if LAST_WORD.has(each := scorer.plugin)), None)
+        self.sorter = self._sorter()
+        self._queue_order: QueueOrder | None = self.sorter if QUEUE_ORDER.has(self.sorter) else None
+        self.batches = self._batches()
 
-    def _at(self, point: str, protocol: type) -> list[Any]:
-        return [
-            self._plugins[use.name] for use in self.profile.at(point) if isinstance(self._plugins[use.name], protocol)
-        ]
+    def _at(self, point: str, seam: Seam[P]) -> list[P]:
+        plugins: Iterable[Plugin] = (self.plugins[use.name] for use in self.profile.at(point))
+        return [plugin for plugin in plugins if seam.has(plugin)]
+
+    def _check_named_points(self) -> None:
+        """At `multiPoint` a plugin runs wherever it can; at a point that is named it must be able to."""
+        for point, uses in self.profile.points.items():
+            for use in uses:
+                plugin = self.plugins[use.name]
+                if not SEAMS[point].has(plugin):
+                    raise lacks_point(use.name, point, points_of(plugin))
 
     def _scorers(self, uses: tuple[Use, ...]) -> list[Scorer]:
-        return [
-            Scorer(self._plugins[use.name], use.weight)
-            for use in uses
-            if isinstance(self._plugins[use.name], Score) and use.weight != 0
-        ]
+        found = []
+        for use in uses:
+            plugin: Plugin = self.plugins[use.name]
+            prepares = plugin if PRE_SCORE.has(plugin) else None
+            normalizes = plugin if NORMALIZE.has(plugin) else None
+            if use.weight != 0 and SCORE.has(plugin):
+                found.append(Scorer(plugin, use.weight, prepares, normalizes))
+        return found
+
+    def _permits(self) -> list[Permit]:
+        """Those that hold groups only if the profile wants them placed as wholes."""
+        asked = self._at("permit", PERMIT)
+        if not self.profile.all_or_nothing:
+            return [plugin for plugin in asked if not GANG.has(plugin)]
+        if not any(GANG.has(plugin) for plugin in asked):
+            raise InputError(
+                f"profile {self.profile.name!r} is all-or-nothing, but no permit plugin of it knows groups",
+                hint="enable AtomicDeployment at permit",
+            )
+        return asked
+
+    def _sorter(self) -> QueueSort | None:
+        sorters = self._at("queueSort", QUEUE_SORT)
+        if len(sorters) != 1 and self.profile.solver is None:
+            named = ", ".join(plugin.name for plugin in sorters) or "none"
+            raise InputError(f"profile {self.profile.name!r} needs exactly one queueSort plugin, not {named}")
+        return sorters[0] if sorters else None
+
+    def _cost(self) -> Cost | None:
+        """The scoring plugin that is the objective itself; None where points are counted, or a solver decides."""
+        unit = self.profile.objective.unit
+        if unit == POINTS_OF_SCORE or self.profile.solver is not None:
+            return None
+        plugins: list[Plugin] = [scorer.plugin for scorer in self.scorers]
+        if len(plugins) == 1 and COST.has(plugins[0]) and plugins[0].cost_unit == unit:
+            return plugins[0]
+        raise InputError(
+            f"profile {self.profile.name!r} has its objective in {unit}, but its score is not one plugin that costs in {unit}",
+            hint="objective: {unit: points}",
+        )
 
     @property
-    def plugins(self) -> dict[str, Any]:
-        return dict(self._plugins)
+    def lateness(self) -> Lateness:
+        """What missed deadlines cost in this profile."""
+        return self.cost.lateness if isinstance(self.cost, ChargesLateness) else LATENESS
 
-    @property
-    def batches(self) -> bool:
-        """Whether every plugin that looks at nodes says what a placement changes."""
-        looking = [*self.prefilters, *self.filters, *(scorer.plugin for scorer in [*self.scorers, *self.tie_breakers])]
-        return all(getattr(plugin, "placement_changes", None) is not None for plugin in looking)
+    def _batches(self) -> bool:
+        """True if every plugin that looks at nodes says what a placement changes."""
+        scoring = [scorer.plugin for scorer in [*self.scorers, *self.tie_breakers]]
+        return all(declares_changes(plugin) for plugin in (*self.prefilters, *self.filters, *scoring))
+
+    def judge(self, *, score: tuple[Use, ...], queue_sort: str | None) -> Framework:
+        """The same filters with another score or order, made once; this one if neither is given."""
+        if not score and queue_sort is None:
+            return self
+        key = (score, queue_sort)
+        if key not in self._judges:
+            self._judges[key] = Framework(self.profile.judging(score=score, queue_sort=queue_sort))
+        return self._judges[key]
 
     def refusal_at_the_gate(self, state: ClusterState, pod: Pod) -> tuple[str, str] | None:
         """Which plugin keeps the pod out of the queue, and why."""
@@ -95,33 +178,29 @@ class Framework:
 
     def groups_of(self, pod: Pod) -> frozenset[str]:
         """The all-or-nothing groups the pod belongs to."""
-        named = (plugin.group_of(pod) for plugin in self.permits if implements(plugin, Gang))
+        named = (plugin.group_of(pod) for plugin in self.gangs)
         return frozenset(group for group in named if group is not None)
 
     def sort_key(self, state: ClusterState, pod: Pod) -> SortKey:
-        assert self.sorter is not None
-        key: SortKey = self.sorter.sort_key(state, pod)
-        return key
+        return (pod.created, pod.key) if self.sorter is None else self.sorter.sort_key(state, pod)
 
     def order(self, state: ClusterState, pods: Sequence[Pod]) -> list[Pod]:
         """The queue in QueueSort order."""
-        if implements(self.sorter, QueueOrder):
-            ordered: list[Pod] = self.sorter.order(state, pods)
-            return ordered
+        if self._queue_order is not None:
+            return self._queue_order.order(state, pods)
         return sorted(pods, key=lambda pod: self.sort_key(state, pod))
 
-    def could_help(self, event: Event, pod: Pod, plugins: tuple[str, ...], reasons: tuple[str, ...]) -> bool:
-        """Whether an event may make a pod schedulable that these plugins turned away."""
+    def could_help(self, event: Event, pod: Pod, plugins: Iterable[str]) -> bool:
+        """True if an event may make a pod schedulable that these plugins turned away."""
+        asked = False
         for name in plugins:
-            plugin = self._plugins.get(name)
-            if plugin is None or not implements(plugin, Hint) or plugin.hint(event, pod, reasons):
+            asked = True
+            plugin: Plugin | None = self.plugins.get(name)
+            if not HINT.has(plugin) or plugin.hint(event, pod):
                 return True
-        return not plugins
+        return not asked
 
-    def recall(self, memory: dict[str, object]) -> None:
-        for name, plugin in self._plugins.items():
-            if implements(plugin, Remember):
-                plugin.recall(memory.get(name))
 
-    def remember(self) -> dict[str, object]:
-        return {name: plugin.remember() for name, plugin in self._plugins.items() if implements(plugin, Remember)}
+def lacks_point(plugin: str, point: str, has: Sequence[str]) -> InputError:
+    hint = f"it has {', '.join(has)}" if has else "it has none"
+    return InputError(f"plugin {plugin} is enabled at {point}, which it does not implement", hint=hint)

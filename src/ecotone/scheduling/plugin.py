@@ -12,16 +12,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeGuard, TypeVar, runtime_checkable
+
+from numpy import generic
+from numpy.typing import NDArray
 
 from ecotone.model.arrays import Floats, Ints, Mask, Rows
-from ecotone.model.objects import Pod
+from ecotone.model.decisions import Preempt
+from ecotone.model.objects import Pod, PodSpec
 from ecotone.model.state import ClusterState
+
+if TYPE_CHECKING:
+    from ecotone.scheduling.costs.deadlines import Lateness
+    from ecotone.scheduling.evaluation import Evaluation
 
 Args = Mapping[str, Any]
 Scores = Floats | Ints
 Change = Literal["nothing", "row", "everything"]
-SortKey = tuple[Any, ...]
+SortKey = tuple[float | str | bool, ...]
+P = TypeVar("P")
+Cell = TypeVar("Cell", bound=generic)
 
 
 @dataclass(slots=True)
@@ -34,7 +44,7 @@ class Cycle:
     feasible: Rows | None = None
 
     @property
-    def spec(self) -> Any:
+    def spec(self) -> PodSpec:
         return self.pod.kind.spec
 
 
@@ -76,65 +86,80 @@ class Event:
 
 
 class Plugin(Protocol):
-    """Made once per profile with its arguments. `placement_changes` says what placing a pod *of the same kind* does to
-    this plugin's answers: nothing, only the chosen row, or everything; a method if that depends on the pod. Left out
-    (None), the profile is never batched.
+    """Made once per profile with its arguments; keeps no cluster state: what it works out for one pod belongs into the
+    cycle's `scratch`, what must outlive the round into `state.memory`, both under its name.
+
+    It may declare `placement_changes`: what placing a pod *of the same kind* does to its answers (nothing, only the chosen
+    row, or everything; a method if that depends on the pod). Left out, the profile is never batched.
     """
 
     name: str
 
-    @property
-    def placement_changes(self) -> Change | Callable[[Cycle], Change] | None: ...
-
 
 def change_by_placement(plugin: Plugin, cycle: Cycle) -> Change | None:
-    declared = plugin.placement_changes
+    declared: Change | Callable[[Cycle], Change] | None = getattr(plugin, "placement_changes", None)
     return declared(cycle) if callable(declared) else declared
 
 
+def declares_changes(plugin: Plugin) -> bool:
+    """True if the plugin says what a placement changes."""
+    return getattr(plugin, "placement_changes", None) is not None
+
+
 @runtime_checkable
-class PreEnqueue(Protocol):
+class PreEnqueue(Plugin, Protocol):
     def admit(self, state: ClusterState, pod: Pod) -> str | None:
         """Why the pod may not enter the queue, or None."""
         ...
 
 
 @runtime_checkable
-class QueueSort(Protocol):
+class QueueSort(Plugin, Protocol):
     def sort_key(self, state: ClusterState, pod: Pod) -> SortKey:
         """Pods are taken in ascending order of this key."""
         ...
 
 
 @runtime_checkable
-class QueueOrder(Protocol):
+class QueueOrder(Plugin, Protocol):
     """A QueueSort that must see the whole queue to place one pod in it."""
 
-    def order(self, state: ClusterState, pods: Sequence[Pod]) -> list[Pod]: ...
+    def order(self, state: ClusterState, pods: Sequence[Pod]) -> list[Pod]:
+        """The pods as they are to be taken."""
+        ...
 
 
 @runtime_checkable
-class PreFilter(Protocol):
-    def prefilter(self, cycle: Cycle) -> Refusal | None: ...
+class PreFilter(Plugin, Protocol):
+    def prefilter(self, cycle: Cycle) -> Refusal | None:
+        """Looks at the pod once, before any node; a Refusal ends its cycle."""
+        ...
 
 
 @runtime_checkable
-class Narrow(Protocol):
+class Narrow(Plugin, Protocol):
     """A PreFilter that knows the only nodes in question; the rest is turned away in its name, unexamined."""
 
-    def narrow(self, cycle: Cycle) -> Mask | None: ...
+    def narrow(self, cycle: Cycle) -> Mask | None:
+        """True for the nodes in question; None: all are."""
+        ...
 
 
 @runtime_checkable
-class Incremental(Protocol):
+class Incremental(Plugin, Protocol):
     """A PreFilter whose notebook must follow pods that come and go during the cycle (preemption, batches)."""
 
-    def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None: ...
-    def remove_pod(self, cycle: Cycle, pod: Pod, row: int) -> None: ...
+    def add_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
+        """The pod is taken to run on this row from now on."""
+        ...
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, row: int) -> None:
+        """The pod is taken not to run there any more."""
+        ...
 
 
 @runtime_checkable
-class Filter(Protocol):
+class Filter(Plugin, Protocol):
     def filter(self, cycle: Cycle, rows: Rows) -> Mask | None:
         """Which of these rows pass; None: all of them."""
         ...
@@ -145,54 +170,66 @@ class Filter(Protocol):
 
 
 @runtime_checkable
-class PostFilter(Protocol):
-    def postfilter(self, cycle: Cycle, framework: Any) -> Any:
+class PostFilter(Plugin, Protocol):
+    def postfilter(self, cycle: Cycle, evaluation: Evaluation) -> Preempt | str | None:
         """Nothing fits: a Preempt decision that would help, or words for the pod's event on why none does, or None."""
         ...
 
 
 @runtime_checkable
-class PreScore(Protocol):
+class PreScore(Plugin, Protocol):
     def prescore(self, cycle: Cycle) -> None:
         """`cycle.feasible` is known now."""
         ...
 
 
 @runtime_checkable
-class Score(Protocol):
+class Score(Plugin, Protocol):
     def score(self, cycle: Cycle, rows: Rows) -> Scores | None:
         """The plugin's own figure for each row, before normalising; None: has no opinion on this pod (skipped)."""
         ...
 
 
 @runtime_checkable
-class Normalize(Protocol):
+class Normalize(Plugin, Protocol):
     def normalize(self, cycle: Cycle, raw: Scores) -> Scores:
         """0..100 over the feasible rows. Without it, raw scores count as they are."""
         ...
 
 
 @runtime_checkable
-class Reserve(Protocol):
-    def reserve(self, cycle: Cycle, row: int) -> str | None: ...
-    def unreserve(self, cycle: Cycle, row: int) -> None: ...
+class Reserve(Plugin, Protocol):
+    def reserve(self, cycle: Cycle, row: int) -> str | None:
+        """The pod gets this row: take note of it, or say why it must not."""
+        ...
+
+    def unreserve(self, cycle: Cycle, row: int) -> None:
+        """It does not get it after all."""
+        ...
 
 
 @runtime_checkable
-class Permit(Protocol):
-    def permit(self, cycle: Cycle, row: int) -> Hold | Refusal | None: ...
+class Permit(Plugin, Protocol):
+    def permit(self, cycle: Cycle, row: int) -> Hold | Refusal | None:
+        """The last word on a pod that has a row: let it go (None), hold it for its group, or refuse."""
+        ...
 
 
 @runtime_checkable
-class Gang(Protocol):
+class Gang(Plugin, Protocol):
     """A Permit plugin whose groups are known beforehand: one pod that fits nowhere dooms its group at once."""
 
-    def group_of(self, pod: Pod) -> str | None: ...
+    def group_of(self, pod: Pod) -> str | None:
+        """The pod's group; None: it is on its own."""
+        ...
 
 
 @runtime_checkable
 class Gathering(Gang, Protocol):
-    """A Gang that may still be waiting for members: what a solver, which places groups as wholes, asks beforehand."""
+    """A Gang that may still be waiting for members: what a solver, which places groups as wholes, asks beforehand.
+
+    Its argument `settleSeconds` says how long it waits after the last arrival; live schedulers set it.
+    """
 
     def incomplete(self, state: ClusterState, pod: Pod) -> Hold | None:
         """The hold on the pod's group while more of it, or of its rivals, is expected; None when it may be decided."""
@@ -200,29 +237,28 @@ class Gathering(Gang, Protocol):
 
 
 @runtime_checkable
-class Hint(Protocol):
-    def hint(self, event: Event, pod: Pod, reasons: Sequence[str]) -> bool:
-        """Could this event help that pod, which this plugin turned away for these reasons?"""
+class Hint(Plugin, Protocol):
+    def hint(self, event: Event, pod: Pod) -> bool:
+        """True if this event could help that pod, which this plugin turned away."""
         ...
 
 
 @runtime_checkable
-class Remember(Protocol):
-    """A policy with a memory (a round-robin pointer, say): opaque, handed out and in again with the snapshot."""
-
-    def recall(self, memory: object | None) -> None: ...
-    def remember(self) -> object: ...
-
-
-@runtime_checkable
-class Describe(Protocol):
+class Describe(Plugin, Protocol):
     def describe(self, cycle: Cycle, row: int, raw: float) -> str:
         """One node's raw score in human units: ms, Mbit/s, millicores."""
         ...
 
 
 @runtime_checkable
-class Cost(Protocol):
+class Account(Plugin, Protocol):
+    """A score whose one figure hides why: what it is made of on one node, told of the winner and its rival."""
+
+    def account(self, cycle: Cycle, row: int, raw: float) -> str | None: ...
+
+
+@runtime_checkable
+class Cost(Plugin, Protocol):
     """A score that has an absolute meaning: what the pod would cost on each row, in `cost_unit`, lower is better.
 
     The descheduler weighs moves by it, so that scheduler and descheduler can never disagree about what is better.
@@ -230,21 +266,102 @@ class Cost(Protocol):
 
     cost_unit: str
 
-    def cost(self, cycle: Cycle, rows: Rows) -> Floats: ...
+    def cost(self, cycle: Cycle, rows: Rows) -> Floats:
+        """What the pod costs on each row."""
+        ...
+
+
+@runtime_checkable
+class ChargesLateness(Plugin, Protocol):
+    """A cost that charges for missed soft deadlines: plans for whole applications then charge the same."""
+
+    lateness: Lateness
+
+
+@runtime_checkable
+class LastWord(Plugin, Protocol):
+    """Decides between nodes that score alike and that Kubernetes' own scores do not tell apart either."""
+
+    def last_word(self, cycle: Cycle, rows: Rows) -> Floats | None:
+        """What each costs, the least wins; None: lots are drawn, as kube-scheduler draws them."""
+        ...
 
 
 _IMPLEMENTS: dict[tuple[type, type], bool] = {}
 
 
-def implements(plugin: object, protocol: type) -> bool:
-    """`isinstance(plugin, protocol)`, asked once per class: the check walks all attributes, decisions are made often."""
-    key = (type(plugin), protocol)
-    known = _IMPLEMENTS.get(key)
-    if known is None:
-        known = _IMPLEMENTS[key] = isinstance(plugin, protocol)
-    return known
+class Seam(Generic[P]):
+    """A protocol that plugins may implement, as a value that types can follow: where `has` is true, the plugin is a P.
+
+    `isinstance` with a protocol walks all attributes; decisions are made often, so a class is asked once.
+    """
+
+    __slots__ = ("protocol",)
+
+    def __init__(self, protocol: type) -> None:
+        self.protocol = protocol
+
+    def has(self, plugin: object) -> TypeGuard[P]:
+        key = (type(plugin), self.protocol)
+        known = _IMPLEMENTS.get(key)
+        if known is None:
+            known = _IMPLEMENTS[key] = isinstance(plugin, self.protocol)
+        return known
+
+    def offered_by(self, factory: object) -> bool:
+        """True if what this class makes has the protocol's methods."""
+        return all(callable(getattr(factory, name, None)) for name in _methods(self.protocol))
 
 
-def pick(column: Any, rows: Rows, cycle: Cycle) -> Any:
+def _methods(protocol: type) -> frozenset[str]:
+    return frozenset(
+        name
+        for each in protocol.__mro__
+        if getattr(each, "_is_protocol", False)
+        for name, value in vars(each).items()
+        if not name.startswith("_") and callable(value)
+    )
+
+
+PRE_ENQUEUE: Seam[PreEnqueue] = Seam(PreEnqueue)
+QUEUE_SORT: Seam[QueueSort] = Seam(QueueSort)
+QUEUE_ORDER: Seam[QueueOrder] = Seam(QueueOrder)
+PRE_FILTER: Seam[PreFilter] = Seam(PreFilter)
+NARROW: Seam[Narrow] = Seam(Narrow)
+INCREMENTAL: Seam[Incremental] = Seam(Incremental)
+FILTER: Seam[Filter] = Seam(Filter)
+POST_FILTER: Seam[PostFilter] = Seam(PostFilter)
+PRE_SCORE: Seam[PreScore] = Seam(PreScore)
+SCORE: Seam[Score] = Seam(Score)
+NORMALIZE: Seam[Normalize] = Seam(Normalize)
+RESERVE: Seam[Reserve] = Seam(Reserve)
+PERMIT: Seam[Permit] = Seam(Permit)
+GANG: Seam[Gang] = Seam(Gang)
+GATHERING: Seam[Gathering] = Seam(Gathering)
+HINT: Seam[Hint] = Seam(Hint)
+DESCRIBE: Seam[Describe] = Seam(Describe)
+COST: Seam[Cost] = Seam(Cost)
+LAST_WORD: Seam[LastWord] = Seam(LastWord)
+
+# The points at which a profile may enable plugins, by their names in configuration files.
+SEAMS: dict[str, Seam[Any]] = {
+    "preEnqueue": PRE_ENQUEUE,
+    "queueSort": QUEUE_SORT,
+    "preFilter": PRE_FILTER,
+    "filter": FILTER,
+    "postFilter": POST_FILTER,
+    "preScore": PRE_SCORE,
+    "score": SCORE,
+    "reserve": RESERVE,
+    "permit": PERMIT,
+}
+
+
+def points_of(factory: object) -> list[str]:
+    """The points that a plugin's class, or a plugin, implements."""
+    return [point for point, seam in SEAMS.items() if seam.offered_by(factory)]
+
+
+def pick(column: NDArray[Cell], rows: Rows, cycle: Cycle) -> NDArray[Cell]:
     """`column[rows]`, without copying when all nodes are asked for."""
     return column if rows is cycle.state.nodes.all_rows else column[rows]

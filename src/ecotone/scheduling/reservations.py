@@ -18,7 +18,7 @@ class Reservations:
         self._state = state
         self._held: list[Reservation] = []
         for each in state.reservations:
-            if each.expires > state.now and each.node in state.nodes.index:
+            if each.expires > state.now and not each.taken_by and each.node in state.nodes.index:
                 self._count(each, +1)
                 self._held.append(each)
 
@@ -35,12 +35,7 @@ class Reservations:
         return None
 
     def _count(self, reservation: Reservation, sign: int) -> None:
-        row = self._state.nodes.index[reservation.node]
-        usage = self._state.usage
-        for resource, amount in reservation.requests:
-            column = self._state.nodes.column(resource)
-            if column is not None:
-                usage.requested[row, column] += sign * amount
-            if resource in ("cpu", "memory"):
-                usage.nonzero[row, 0 if resource == "cpu" else 1] += sign * amount
-        usage.pod_count[row] += sign
+        nodes = self._state.nodes
+        held = dict(reservation.requests)
+        nonzero = held.get("cpu", 0), held.get("memory", 0)
+        self._state.usage.hold(reservation.requests, nonzero, nodes.index[reservation.node], nodes, sign)

@@ -1,34 +1,30 @@
 """From watch streams to the live cache: one mirror per kind, filled in the order things refer to each other.
 
-Files and streams share ``manifests.store.Objects``, which knows what every kind of object means for the model. It applies
-its results to a ``ClusterState``; here it is handed an ``Intake`` instead, which lets pods and nodes take the way through
-the cache (assumptions, queue, coalesced node changes) and everything else straight into the state, with a word to the
-queue that something changed.
+Files and streams share the ``ObjectStore``, which knows what every kind of object means for the model. Here it puts its
+results into the live cache, where pods and nodes meet assumptions and collected node changes; of what surrounds them the
+cache's listeners hear that something changed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
-from typing import Any, Protocol, cast
+from typing import Any
 
 from ecotone.kube import resources
 from ecotone.kube.client import ApiClient
 from ecotone.kube.reflector import Reflector
 from ecotone.kube.resources import Resource
 from ecotone.manifests import wire
-from ecotone.manifests.store import Objects
+from ecotone.manifests.store import ObjectStore
 from ecotone.model.errors import InputError
-from ecotone.model.network import NetworkMap
-from ecotone.model.nodes import NodeTable
-from ecotone.model.objects import Node, Pod, Workload, WorkloadKey
-from ecotone.model.state import ClusterState
+from ecotone.model.objects import Pod
 from ecotone.services.live_cache import LiveCache
 
 log = logging.getLogger(__name__)
 
-OPTIONAL = {resources.NETWORK_MAPS, resources.RESERVATIONS}
+OPTIONAL = {resources.NETWORK_MAPS, resources.RESERVATIONS, resources.APP_GROUPS}
+MOST_LOGGED = 256
 EVENT_NAMES = {
     "Namespace": "namespace",
     "Service": "service",
@@ -40,116 +36,93 @@ EVENT_NAMES = {
 }
 
 
-class Keeper(Protocol):
-    """Who takes what the streams say: a scheduler, or anybody else with a cache."""
+class LeftOut:
+    """Objects that could not be taken in: counted by kind, and each is logged once."""
 
-    @property
-    def cache(self) -> LiveCache: ...
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self._logged: set[tuple[str, str]] = set()
 
-    def pod_seen(self, pod: Pod) -> None: ...
-
-    def pod_gone(self, key: str) -> None: ...
-
-
-class Intake:
-    """What ``Objects`` takes for a cluster's state."""
-
-    def __init__(self, keeper: Keeper) -> None:
-        object.__setattr__(self, "_keeper", keeper)
-        object.__setattr__(self, "_state", keeper.cache.state)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._state, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._state, name, value)
-
-    @property
-    def nodes(self) -> NodeTable:
-        self._keeper.cache.settle_nodes()
-        return cast(NodeTable, self._state.nodes)
-
-    def put_node(self, node: Node) -> None:
-        self._keeper.cache.put_node(node)
-
-    def drop_node(self, name: str) -> None:
-        self._keeper.cache.drop_node(name)
-
-    def put_pod(self, pod: Pod) -> None:
-        self._keeper.pod_seen(pod)
-
-    def drop_pod(self, key: str) -> None:
-        self._keeper.pod_gone(key)
-
-    def put_workload(self, workload: Workload) -> None:
-        before = self._state.workloads.get(workload.key)
-        if before != workload:
-            self._state.put_workload(workload)
-            self._keeper.cache.tell("workload", "add" if before is None else "update", before, workload)
-
-    def drop_workload(self, key: WorkloadKey) -> None:
-        before = self._state.workloads.get(key)
-        self._state.drop_workload(key)
-        if before is not None:
-            self._keeper.cache.tell("workload", "delete", before, None)
-
-    def set_maps(self, maps: Iterable[NetworkMap]) -> None:
-        self._state.set_maps(maps)
-        self._keeper.cache.tell("network", "update", None, None)
+    def note(self, kind: str, key: str, error: Exception) -> None:
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        if (kind, key) in self._logged:
+            return
+        if len(self._logged) >= MOST_LOGGED:
+            # A namespace full of such objects must not fill the log: from here on they are only counted.
+            return
+        self._logged.add((kind, key))
+        # A sentence for what we foresaw; what we did not is a fault of our own and worth its traceback.
+        unforeseen = None if isinstance(error, InputError) else error
+        log.warning("%s %s is left out: %s", kind, key, str(error)[:500], exc_info=unforeseen)
+        if len(self._logged) == MOST_LOGGED:
+            log.warning("so many objects were left out that further ones are only counted")
 
 
-class _Sink:
-    """One kind's way into the store; an object that makes no sense is told about once and left out."""
+class KindSink:
+    """One kind's way into the store.
 
-    def __init__(self, kind: str, objects: Objects, keeper: Keeper) -> None:
+    Whoever may create a pod writes what he likes into it, and no object may end the stream for all the others: whatever
+    is thrown while one is taken in concerns that one alone.
+    """
+
+    def __init__(self, kind: str, store: ObjectStore[LiveCache], left_out: LeftOut) -> None:
         self._kind = kind
-        self._objects = objects
-        self._keeper = keeper
+        self._store = store
+        self._cache = store.sink
+        self._left_out = left_out
         self._event = EVENT_NAMES.get(kind)
 
     def upsert(self, item: Any) -> None:
         try:
-            self._objects.put(self._kind, item)
-        except InputError as error:
-            log.warning("%s %s/%s is ignored: %s", self._kind, item.metadata.namespace, item.metadata.name, error)
-            return
-        if self._event is not None:
-            self._keeper.cache.tell(self._event, "update", None, self._meaning(item.metadata))
+            self._store.put(self._kind, item)
+            if self._event is not None:
+                self._cache.tell(self._event, "update", None, self._meaning(item.metadata))
+        except Exception as error:
+            self._left_out.note(self._kind, f"{item.metadata.namespace}/{item.metadata.name}".lstrip("/"), error)
 
     def _meaning(self, metadata: wire.Metadata) -> object:
         """What plugins' hints compare: the model's object where there is one."""
         if self._kind == "PersistentVolumeClaim":
-            return self._keeper.cache.state.claims.get(f"{metadata.namespace}/{metadata.name}")
+            return self._cache.state.claims.get(f"{metadata.namespace}/{metadata.name}")
         if self._kind == "PersistentVolume":
-            return self._keeper.cache.state.volumes.get(metadata.name)
+            return self._cache.state.volumes.get(metadata.name)
         return metadata.name
 
     def remove(self, key: str, uid: str) -> None:  # noqa: ARG002 - the mirror's protocol
-        self._objects.drop(self._kind, key)
-        if self._event is not None:
-            self._keeper.cache.tell(self._event, "delete", key, None)
+        try:
+            self._store.drop(self._kind, key)
+            if self._event is not None:
+                self._cache.tell(self._event, "delete", key, None)
+        except Exception as error:
+            self._left_out.note(self._kind, key, error)
 
     def synced(self) -> None:
         return
 
 
 class Feeds:
-    def __init__(self, client: ApiClient, keeper: Keeper, *, silence: float) -> None:
-        self._keeper = keeper
-        self._objects = Objects(state=cast(ClusterState, Intake(keeper)))
+    def __init__(self, client: ApiClient, cache: LiveCache, *, silence: float) -> None:
+        self._store = ObjectStore(cache)
+        self._left_out = LeftOut()
         self._first = [self._mirror(client, resource, silence) for resource in resources.SURROUNDINGS]
         self._nodes = self._mirror(client, resources.NODES, silence)
         self._pods = self._mirror(client, resources.PODS, silence)
         self._synced = asyncio.Event()
 
     def _mirror(self, client: ApiClient, resource: Resource, silence: float) -> Reflector[Any]:
-        sink = _Sink(resource.kind, self._objects, self._keeper)
+        sink = KindSink(resource.kind, self._store, self._left_out)
         shape = wire.KINDS[resource.kind].shape
         return Reflector(client, resource, shape, sink, silence=silence, optional=resource in OPTIONAL)
 
     def convert(self, given: wire.Pod) -> Pod:
         """A pod that somebody else shows us, with its workload as the streams have told it."""
-        return self._objects.convert(given)
+        return self._store.convert(given)
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """How many times an object of each kind could not be read or taken in."""
+        unread = {each.resource.kind: each.dropped for each in self.reflectors}
+        return {kind: count + self._left_out.counts.get(kind, 0) for kind, count in unread.items()}
 
     @property
     def reflectors(self) -> list[Reflector[Any]]:

@@ -8,21 +8,39 @@ turn into room for another pod.
 Node changes are collected and applied together before the next view, since a change of the node set rebuilds columns,
 and a monitor that annotates five thousand nodes should cost one rebuild.
 
+It is where the object store puts what it has read (`ClusterSink`): nodes, pods, workloads and network maps are told to
+the listener here; what surrounds them goes straight into the state, and whoever feeds it tells what changed.
+
 Pending pods stay in the scheduling queue, not in the state: only those nominated to a node after a preemption are there,
 because they alone matter to other pods' decisions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ecotone.model.objects import Node, Pod
+from ecotone.model.network import NetworkMap
+from ecotone.model.nodes import NodeTable
+from ecotone.model.objects import (
+    AppGroup,
+    Claim,
+    DisruptionBudget,
+    Node,
+    Pod,
+    Reservation,
+    ServiceSelector,
+    StorageClass,
+    Volume,
+    Workload,
+    WorkloadKey,
+)
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.plugin import Event
 
 Listener = Callable[[Event], None]
+PodListener = Callable[[Pod | None, Pod | None], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +50,20 @@ class Assumed:
 
 
 class LiveCache:
-    def __init__(self, state: ClusterState, *, listener: Listener | None = None) -> None:
+    """`listener` hears what may help waiting pods; `pod_listener` gets each pod as it was and as it is now."""
+
+    def __init__(
+        self, state: ClusterState, *, listener: Listener | None = None, pod_listener: PodListener | None = None
+    ) -> None:
         self.state = state
         self._listener = listener
+        self._pod_listener = pod_listener
         self._nodes: dict[str, Node] = {}
         self._changed_nodes: dict[str, None] = {}  # in the order they came, so that rows do not depend on hashing
         self._pods: dict[str, Pod] = {}
         self._assumed: dict[str, Assumed] = {}
-        self.unconfirmed_seen = 0
+        self._reservations: dict[tuple[str, str], Reservation] = {}
+        self._taken: dict[tuple[str, str], str] = {}
 
     # What the watch streams say
 
@@ -68,12 +92,13 @@ class LiveCache:
             if pod.node is None and not pod.terminal and not pod.deleting:
                 return
             del self._assumed[pod.uid]
-            self.unconfirmed_seen += pod.node is not None and pod.node != assumed.node
         if pod.node is not None or (pod.nominated is not None and not pod.terminal):
             self.state.put_pod(pod)
         else:
             self.state.drop_pod(pod.key)
         self._tell_pod(before, pod)
+        if self._pod_listener is not None:
+            self._pod_listener(before, pod)
 
     def drop_pod(self, key: str) -> None:
         before = self._pods.pop(key, None)
@@ -85,6 +110,88 @@ class LiveCache:
             gone = before if assumed is None else before.on(assumed.node)
             if not before.terminal:
                 self._tell(Event("pod", "delete", gone, None))
+        if self._pod_listener is not None:
+            self._pod_listener(before, None)
+
+    @property
+    def nodes(self) -> NodeTable:
+        self.settle_nodes()
+        return self.state.nodes
+
+    def set_nodes(self, nodes: Iterable[Node]) -> None:
+        given = {node.name: node for node in nodes}
+        for name in [each for each in self._nodes if each not in given]:
+            self.drop_node(name)
+        for node in given.values():
+            self.put_node(node)
+
+    @property
+    def workloads(self) -> Mapping[WorkloadKey, Workload]:
+        return self.state.workloads
+
+    def put_workload(self, workload: Workload) -> None:
+        before = self.state.workloads.get(workload.key)
+        if before != workload:
+            self.state.put_workload(workload)
+            self._tell(Event("workload", "add" if before is None else "update", before, workload))
+
+    def drop_workload(self, key: WorkloadKey) -> None:
+        before = self.state.workloads.get(key)
+        if before is not None:
+            self.state.drop_workload(key)
+            self._tell(Event("workload", "delete", before, None))
+
+    def set_maps(self, maps: Iterable[NetworkMap]) -> None:
+        self.state.set_maps(maps)
+        self._tell(Event("network", "update", None, None))
+
+    def set_budgets(self, budgets: Iterable[DisruptionBudget]) -> None:
+        self.state.set_budgets(budgets)
+
+    def set_services(self, services: Iterable[ServiceSelector]) -> None:
+        self.state.set_services(services)
+
+    def set_reservations(self, reservations: Iterable[Reservation]) -> None:
+        self._reservations = {(each.namespace, each.name): each for each in reservations}
+        self._taken = {key: uid for key, uid in self._taken.items() if key in self._reservations}
+        self._settle_reservations()
+
+    def _settle_reservations(self) -> None:
+        """What a pod of ours is on its way to take is taken for every decision that follows."""
+        self.state.set_reservations(
+            replace(each, taken_by=each.taken_by or self._taken.get(key, ""))
+            for key, each in self._reservations.items()
+        )
+
+    def take(self, pod: Pod, node: str) -> Reservation | None:
+        """The reservation that this pod's place on this node was kept by, if any; nobody else gets it from now on."""
+        for each in self.state.reservations:
+            fits = each.workload == pod.kind.workload and each.template_hash in ("", pod.template_hash)
+            if fits and each.node == node and not each.taken_by and each.expires > self.state.now:
+                self._taken[each.namespace, each.name] = pod.uid
+                self._settle_reservations()
+                return each
+        return None
+
+    def give_back(self, reservation: Reservation) -> None:
+        """The binding failed: the place is kept for the next pod of the workload."""
+        self._taken.pop((reservation.namespace, reservation.name), None)
+        self._settle_reservations()
+
+    def set_app_groups(self, groups: Iterable[AppGroup]) -> None:
+        self.state.set_app_groups(groups)
+
+    def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
+        self.state.set_namespace(name, labels)
+
+    def set_claim(self, key: str, claim: Claim | None) -> None:
+        self.state.set_claim(key, claim)
+
+    def set_volume(self, name: str, volume: Volume | None) -> None:
+        self.state.set_volume(name, volume)
+
+    def set_storage_class(self, name: str, given: StorageClass | None) -> None:
+        self.state.set_storage_class(name, given)
 
     def tell(self, resource: str, action: str, old: object | None, new: object | None) -> None:
         """Something other than a node or pod changed; the caller has already put it into the state."""
@@ -159,13 +266,6 @@ class LiveCache:
 
     def pod(self, key: str) -> Pod | None:
         return self._pods.get(key)
-
-    def is_assumed(self, uid: str) -> bool:
-        return uid in self._assumed
-
-    def assumed_node(self, uid: str) -> str | None:
-        assumed = self._assumed.get(uid)
-        return None if assumed is None else assumed.node
 
     @property
     def assumed_count(self) -> int:

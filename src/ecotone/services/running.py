@@ -1,11 +1,19 @@
-"""The event loop every service runs on: uvloop where it exists."""
+"""The event loop every service runs on (uvloop where it exists), and the few shapes of concurrent work they share."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Coroutine
-from typing import Any
+import logging
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeVar
+
+log = logging.getLogger(__name__)
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
@@ -18,6 +26,86 @@ def run(main: Coroutine[Any, Any, None]) -> None:
         runner.run(main)
 
 
+@asynccontextmanager
+async def background(*works: Awaitable[Any]) -> AsyncIterator[None]:
+    """Background work that ends with the block; its failure ends the block."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    current = asyncio.current_task()
+
+    def failed(task: asyncio.Future[Any]) -> None:
+        if not task.cancelled() and task.exception() is not None and current is not None:
+            log.error("background work failed", exc_info=task.exception())
+            current.cancel()
+
+    for task in tasks:
+        task.add_done_callback(failed)
+    try:
+        yield
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def first(*works: Awaitable[Any]) -> None:
+    """Until the first is done; those started here are cancelled."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task, work in zip(tasks, works, strict=True):
+            if task is not work:
+                if task.done() and not task.cancelled():
+                    task.result()
+                task.cancel()
+
+
+async def wait_at_most(event: asyncio.Event, seconds: float) -> bool:
+    """True if the event came in time.
+
+    Not ``asyncio.wait_for``: before Python 3.12 it swallows a cancellation that arrives in the turn in which the event is
+    set, and a loop that waits with it cannot be ended.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
+
+
+async def beside_the_loop(work: Callable[[], T]) -> T:
+    """Runs pure work that may take seconds in a thread, so that leases are renewed and probes answered meanwhile.
+
+    The thread is a daemon: if the waiter is cancelled, or the process ends, nobody waits for it.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+
+    def succeed(result: T) -> None:
+        if not answer.done():
+            answer.set_result(result)
+
+    def fail(error: BaseException) -> None:
+        if not answer.done():
+            answer.set_exception(error)
+
+    def tell(settle: Callable[[S], None], outcome: S) -> None:
+        with suppress(RuntimeError):  # the loop has closed, so no coroutine waits for the answer any more
+            loop.call_soon_threadsafe(settle, outcome)
+
+    def run_it() -> None:
+        try:
+            result = work()
+        except BaseException as error:
+            tell(fail, error)
+        else:
+            tell(succeed, result)
+
+    threading.Thread(target=run_it, daemon=True, name="decision").start()
+    return await answer
+
+
 def spare_the_cache_from_collection() -> None:
     """The cache is large, long-lived and without cycles: walking it again and again finds nothing and costs latency."""
     gc.collect()
@@ -26,5 +114,5 @@ def spare_the_cache_from_collection() -> None:
 
 
 def collect_while_idle() -> None:
-    """What is young is looked through when nobody waits, so that it seldom has to be while somebody does."""
+    """Collects the youngest generation while the program is idle, so that it seldom happens while pods wait."""
     gc.collect(0)

@@ -10,17 +10,28 @@ from typing import Any
 
 from ecotone.sim.cpu import Share, Station
 from ecotone.sim.kernel import Kernel
-from ecotone.sim.scenario.schema import NodeSpec, Service
+from ecotone.sim.scenario.schema import SAME_NODE, UNIFORM, NodeSpec, Service
+
+ZONE = "topology.kubernetes.io/zone"
+PENDING, PULLING, STARTING, READY = "pending", "pulling", "starting", "ready"
+UNREACHABLE, TERMINATING = "unreachable", "terminating"
 
 
 class SimNode:
-    __slots__ = ("cordoned", "index", "pods", "retired", "spec", "station", "up")
+    __slots__ = (
+        "cordoned", "images", "index", "outage", "pods", "pull_free", "ready", "retired", "spec", "station", "up", "zone",
+    )  # fmt: skip
 
     def __init__(self, kernel: Kernel, index: int, spec: NodeSpec) -> None:
         self.index = index
         self.spec = spec
         self.station = Station(kernel, spec.cpu / 1000)
+        self.zone = spec.labels.get(ZONE, "")
         self.up = True
+        self.ready = True  # as the control plane has it, which learns of a failure later
+        self.outage = 0  # which one this is, or the next one will be
+        self.images: dict[str, float] = {}  # by service: when it was, or will be, pulled
+        self.pull_free = 0.0  # when the kubelet, which pulls one image at a time, is free again
         self.cordoned = False
         self.pods: list[SimPod] = []  # bound here and not yet gone
         self.retired = 0.0  # CPU seconds used by pods that are gone
@@ -32,15 +43,19 @@ class SimNode:
     def used(self) -> float:
         """CPU seconds used since the beginning."""
         self.station.catch_up()
-        return self.retired + sum(pod.share.used for pod in self.pods if pod.share is not None)
+        used = 0.0  # in a loop: the builtin sum rounds in its own way, and binaries would not follow it
+        for pod in self.pods:
+            if pod.share is not None:
+                used += pod.share.used
+        return self.retired + used
 
 
 class SimPod:
     """One pod from creation to removal."""
 
     __slots__ = (
-        "alive", "bound_at", "connected", "created", "deletion_cost", "inflight", "name", "node", "ready", "ready_at",
-        "service", "share", "terminating", "uid", "why",
+        "alive", "bound_at", "connected", "created", "deletion_cost", "inflight", "lost", "name", "node", "place",
+        "pulled_at", "ready", "ready_at", "service", "share", "starts", "successor", "terminating", "uid", "why",
     )  # fmt: skip
 
     def __init__(self, service: SimService, *, name: str, uid: str, created: float) -> None:
@@ -49,23 +64,42 @@ class SimPod:
         self.uid = uid
         self.created = created
         self.node: SimNode | None = None
+        self.place = -1  # its node's number
         self.share: Share | None = None
         self.bound_at: float | None = None
         self.ready_at: float | None = None
         self.ready = False
         self.alive = True
+        self.lost = False  # its node is down: it takes requests and answers none
+        self.starts = 0  # how often it has been started
+        self.pulled_at = 0.0
         self.terminating = False
         self.inflight = 0
         self.why = ""
         self.deletion_cost = 0
+        self.successor: SimPod | None = None  # started before this one goes
         # Whom a pod that replaced another one has connections with (pods by uid, entry nodes by number); None: with all.
         self.connected: set[str | int] | None = None
+
+    def phase(self, now: float) -> str:
+        if self.terminating:
+            return TERMINATING
+        if self.node is None:
+            return PENDING
+        if self.lost:
+            return UNREACHABLE
+        if self.ready:
+            return READY
+        return PULLING if now < self.pulled_at else STARTING
 
 
 class SimService:
     """A Deployment and its Service: the pods it owns and those that take requests."""
 
-    __slots__ = ("desired", "external", "index", "made", "pods", "ready", "retired", "shortcut", "spec", "waiting")
+    __slots__ = (
+        "desired", "external", "index", "made", "near", "node_first", "pods", "proxy_cpu",
+        "proxy_rtt", "ready", "retired", "shortcut", "spec", "waiting",
+    )  # fmt: skip
 
     def __init__(self, index: int, spec: Service) -> None:
         self.index = index
@@ -75,6 +109,10 @@ class SimService:
         self.ready: list[SimPod] = []
         self.waiting: deque[Any] = deque()  # asynchronous messages held until a pod is ready
         self.external = spec.external
+        self.near = spec.balance != UNIFORM
+        self.node_first = spec.balance == SAME_NODE
+        self.proxy_cpu = spec.proxy_cpu
+        self.proxy_rtt = spec.proxy_rtt
         self.shortcut = spec.external and spec.proxy_cpu == 0.0
         self.made = 0
         self.retired = 0.0  # CPU seconds used by pods that are gone

@@ -16,11 +16,10 @@ until the quota is used up and not at all until the next window.
 from __future__ import annotations
 
 from collections.abc import Callable
-from heapq import heappop, heappush
 from math import floor, inf
 from typing import Any
 
-from ecotone.sim.kernel import Kernel
+from ecotone.sim.kernel import Agenda, Called, Event, Kernel
 
 WINDOW = 0.1
 LEAST_WEIGHT = 2.0
@@ -33,6 +32,7 @@ class Share:
     __slots__ = (
         "active",
         "clock",
+        "due",
         "left",
         "quota",
         "rate",
@@ -55,14 +55,30 @@ class Share:
         self.rate = 0.0
         self.clock = 0.0
         self.used = 0.0
-        self.requests: list[tuple[float, int, Callable[[Any], None], Any]] = []
+        self.requests = Agenda()  # by the clock's time at which they are done
+        self.due = inf  # that of the first
+
+
+class WakeUp(Event):
+    """The moment when something will happen at a station, unless something else happens first."""
+
+    __slots__ = ("_station", "_version")
+
+    def __init__(self, station: Station, version: int) -> None:
+        self.time = 0.0
+        self.order = 0
+        self._station = station
+        self._version = version
+
+    def happen(self) -> None:
+        self._station.wake(self._version)
 
 
 class Station:
     """`cores` shared among the active requests of all shares."""
 
     __slots__ = (
-        "_busy", "_counter", "_due", "_kernel", "_last", "_limited", "_version", "_waker", "cores", "shares", "total",
+        "_busy", "_counter", "_due", "_kernel", "_last", "_limited", "_version", "cores", "shares", "total",
     )  # fmt: skip
 
     def __init__(self, kernel: Kernel, cores: float) -> None:
@@ -73,7 +89,6 @@ class Station:
         self._last = 0.0
         self._due = inf
         self._version = 0
-        self._waker = self._wake  # bound once, not at every wake-up
         self._counter = 0
         self._busy = False
         self._limited = False
@@ -83,11 +98,18 @@ class Station:
 
     def add(self, share: Share, demand: float, callback: Callable[[Any], None], argument: Any) -> None:
         """Serve `demand` seconds of CPU, then call `callback(argument)`."""
+        self.serve(share, demand, Called(callback, argument))
+
+    def serve(self, share: Share, demand: float, event: Event) -> None:
+        """Serve `demand` seconds of CPU, then let the event happen."""
         now = self._kernel.now
         if now != self._last:
             self._advance(now)
         self._counter = counter = self._counter + 1
-        heappush(share.requests, (share.clock + demand, counter, callback, argument))
+        event.time = due = share.clock + demand
+        event.order = counter
+        share.requests.push(event)
+        share.due = min(share.due, due)
         share.active = active = share.active + 1
         self.total += 1
         if active == 1:
@@ -101,16 +123,16 @@ class Station:
             else:
                 self._settle(now)
 
-    def drop(self, share: Share) -> list[Any]:
-        """Take a dead pod's requests away; returns their arguments."""
+    def drop(self, share: Share) -> list[Event]:
+        """Take a dead pod's requests away, in the order in which they came."""
         now = self._kernel.now
         self.catch_up()
-        lost = [argument for _, _, _, argument in sorted(share.requests, key=lambda request: request[1])]
+        lost = share.requests.clear()
         if share.active:
             self.total -= share.active
             self.shares.remove(share)
-            share.requests.clear()
             share.active = 0
+            share.due = inf
             if not self._busy:
                 self._settle(now)
         return lost
@@ -172,28 +194,28 @@ class Station:
             due = inf
             for share in shares:
                 if share.rate > 0.0:
-                    time = (share.requests[0][0] - share.clock) / share.rate
+                    time = (share.due - share.clock) / share.rate
                     due = min(due, time)
         due = now + due if due > 0.0 else now
         if due < self._due:
             self._due = due
             self._version = version = self._version + 1
-            self._kernel.at(due, self._waker, version)
+            self._kernel.plan(WakeUp(self, version), due)
 
     def _settle_alone(self, share: Share, now: float) -> None:
         """The same for a single active share without a limit, the commonest case by far: the rule boils down to this."""
         active, cores = share.active, self.cores
         share.rate = rate = 1.0 if active <= cores else cores / active
-        due = (share.requests[0][0] - share.clock) / rate
+        due = (share.due - share.clock) / rate
         due = now + due if due > 0.0 else now
         if due < self._due:
             self._due = due
             self._version = version = self._version + 1
-            self._kernel.at(due, self._waker, version)
+            self._kernel.plan(WakeUp(self, version), due)
 
     def _settle_limited(self, now: float) -> float:
         self._set_limited_rates()
-        ends = [(share.requests[0][0] - share.clock) / share.rate for share in self.shares if share.rate > 0.0]
+        ends = [(share.due - share.clock) / share.rate for share in self.shares if share.rate > 0.0]
         return min([self._next_quota_change(now), *ends])
 
     def _set_limited_rates(self) -> None:
@@ -224,7 +246,7 @@ class Station:
             soonest = min(soonest, exhausted)
         return soonest
 
-    def _wake(self, version: int) -> None:
+    def wake(self, version: int) -> None:
         if version != self._version:
             return
         now = self._kernel.now
@@ -235,14 +257,15 @@ class Station:
             return
         if now != self._last:
             self._advance(now)
-        finished: list[tuple[float, int, Callable[[Any], None], Any]] = []
+        finished: list[Event] = []
         emptied = False
         for share in shares:
             requests, reached = share.requests, share.clock + _DONE
-            while requests and requests[0][0] <= reached:
-                finished.append(heappop(requests))
+            while share.due <= reached:
+                finished.append(requests.pop())
                 share.active -= 1
-            if not requests:
+                share.due = requests.first() if share.active else inf
+            if not share.active:
                 emptied = True
                 share.clock = 0.0  # an idle share's clock starts afresh, so that it never grows imprecise
         self.total -= len(finished)
@@ -254,8 +277,8 @@ class Station:
                 self.shares = [share for share in shares if share.active]
                 self._limited = self._limited and any(share.quota < inf for share in self.shares)
         self._busy = True
-        for _, _, callback, argument in finished:
-            callback(argument)
+        for event in finished:
+            event.happen()
         self._busy = False
         self._settle(now)
 
@@ -267,20 +290,23 @@ class Station:
         share.used += progress * share.active
         requests = share.requests
         reached = clock + _DONE
-        if requests[0][0] > reached:  # somebody came after the wake-up was set
+        if share.due > reached:  # somebody came after the wake-up was set
             self._settle_alone(share, now)
             return
-        finished = [heappop(requests)]
-        while requests and requests[0][0] <= reached:
-            finished.append(heappop(requests))
-        share.active = len(requests)
+        finished: list[Event] = []
+        active = share.active
+        while share.due <= reached:
+            finished.append(requests.pop())
+            active -= 1
+            share.due = requests.first() if active else inf
+        share.active = active
         self.total -= len(finished)
-        if not requests:
+        if not active:
             share.clock = 0.0
             self.shares.clear()
         self._busy = True
-        for _, _, callback, argument in finished:
-            callback(argument)
+        for event in finished:
+            event.happen()
         self._busy = False
         self._settle(now)
 

@@ -1,7 +1,7 @@
 """What a policy gets to see: probes, scrapes and the monitoring operators' averages, never the truth.
 
 Counters are scraped every `scrape` seconds, as Prometheus would; every `monitor` seconds the operators compute rates over
-a window of those scrapes and write them as the annotations of contract section 2. What happened since the last write is
+a window of those scrapes and write them as the annotations that `manifests.keys` reads. What happened since the last write is
 invisible, what was not probed is missing, and what nobody updates grows old.
 """
 
@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from ecotone.sim.call_tree import PairCount
 from ecotone.sim.cluster import SimNode, SimService
 from ecotone.sim.kernel import MONITOR, SCRAPE, Kernel
 from ecotone.sim.network import Network
-from ecotone.sim.plan import Channel
 from ecotone.sim.scenario.schema import Control
 from ecotone.sim.users import Entrance
 
 Matrix = list[list[float | None]]
+Talk = list[dict[str, float]]  # by service, then by peer
 
 
 @dataclass(slots=True)
@@ -54,6 +55,7 @@ class WorkloadFigures:
     memory_usage: float | None = None  # bytes per pod
     traffic: dict[str, float] | None = None  # bytes per second
     requests: dict[str, float] | None = None  # per second, where a mesh can count them
+    calls: dict[str, float] | None = None  # those of them that it sends
     measured_at: float | None = None
 
 
@@ -65,7 +67,7 @@ class Monitoring:
         nodes: list[SimNode],
         services: list[SimService],
         *,
-        channels: list[Channel],
+        channels: list[PairCount],
         entrances: list[tuple[str, Entrance]],
         control: Control,
         until: float,
@@ -97,9 +99,7 @@ class Monitoring:
             Scrape(
                 at=kernel.now,
                 node_cpu=[node.used() for node in self._nodes],
-                node_memory=[
-                    float(sum(pod.service.spec.memory_request or 0 for pod in node.pods)) for node in self._nodes
-                ],
+                node_memory=[float(sum(pod.service.spec.memory_in_use for pod in node.pods)) for node in self._nodes],
                 service_cpu=[self._service_cpu(service) for service in self._services],
                 service_pods=[sum(1 for pod in service.pods if pod.node is not None) for service in self._services],
                 channels=[channel.bytes for channel in self._channels],
@@ -127,6 +127,23 @@ class Monitoring:
             return None
         spent = last.service_cpu[service.index] - before.service_cpu[service.index]
         return 1000.0 * spent / (last.at - before.at) / pods
+
+    def recent_requests(self, service: SimService) -> float | None:
+        """Requests per second and pod between the last two scrapes: what an adapter of custom metrics would tell it."""
+        if len(self._scrapes) < 2:
+            return None
+        before, last = self._scrapes[-2], self._scrapes[-1]
+        pods = len(service.ready)
+        if not pods or last.at <= before.at:
+            return None
+        came = 0
+        for number, (name, _) in enumerate(self._entrances):
+            if name == service.name:
+                came += sum(last.user_calls[number]) - sum(before.user_calls[number])
+        for number, channel in enumerate(self._channels):
+            if channel.peer == service.name:
+                came += last.calls[number] - before.calls[number]
+        return came / (last.at - before.at) / pods
 
     def _service_cpu(self, service: SimService) -> float:
         return service.retired + sum(pod.share.used for pod in service.pods if pod.share is not None)
@@ -189,21 +206,25 @@ class Monitoring:
             return
         first, last = self._scrapes[0], self._scrapes[-1]
         span = last.at - first.at
-        traffic, requests = self._talk(first, last)
+        traffic, requests, calls = self._talk(first, last)
         for service in self._services:
             figures = self.workloads[service.index]
             spent = last.service_cpu[service.index] - first.service_cpu[service.index]
             pods = sum(scrape.service_pods[service.index] for scrape in self._scrapes) / len(self._scrapes)
             figures.cpu_usage = 1000.0 * spent / span / pods if pods > 0 else None
-            figures.memory_usage = None if service.spec.memory_request is None else float(service.spec.memory_request)
+            spec = service.spec
+            known = spec.memory_request is not None or spec.memory_use is not None
+            figures.memory_usage = float(spec.memory_in_use) if known else None
             figures.traffic, figures.requests = traffic[service.index], requests[service.index]
+            figures.calls = calls[service.index]
             figures.measured_at = last.at
 
-    def _talk(self, first: Scrape, last: Scrape) -> tuple[list[dict[str, float]], list[dict[str, float]]]:
-        """Bytes and requests per second of each service and peer, told to both ends."""
+    def _talk(self, first: Scrape, last: Scrape) -> tuple[Talk, Talk, Talk]:
+        """Bytes and requests per second of each service and peer, told to both ends; and calls, told to the caller."""
         span = last.at - first.at
         traffic: list[dict[str, float]] = [{} for _ in self._services]
         requests: list[dict[str, float]] = [{} for _ in self._services]
+        calls: list[dict[str, float]] = [{} for _ in self._services]
         index = {service.name: service.index for service in self._services}
         for number, channel in enumerate(self._channels):
             flow = (last.channels[number] - first.channels[number]) / span
@@ -212,13 +233,17 @@ class Monitoring:
                 _add(traffic[index[own]], peer, flow)
                 if channel.counted:
                     _add(requests[index[own]], peer, rate)
+            if channel.counted:
+                _add(calls[index[channel.source]], channel.peer, rate)
         for number, (service, _) in enumerate(self._entrances):
             for node in self._nodes:
-                place, peer = node.index, f"users@{node.name}"
-                _add(traffic[index[service]], peer, (last.users[number][place] - first.users[number][place]) / span)
-                rate = (last.user_calls[number][place] - first.user_calls[number][place]) / span
+                position, peer = node.index, f"users@{node.name}"
+                _add(
+                    traffic[index[service]], peer, (last.users[number][position] - first.users[number][position]) / span
+                )
+                rate = (last.user_calls[number][position] - first.user_calls[number][position]) / span
                 _add(requests[index[service]], peer, rate)
-        return traffic, requests
+        return traffic, requests, calls
 
 
 def _add(pairs: dict[str, float], peer: str, value: float) -> None:

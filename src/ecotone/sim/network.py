@@ -8,40 +8,30 @@ sets out: a link that changes later does not change it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from heapq import heappop, heappush
+from dataclasses import replace
+from itertools import pairwise
 from math import inf, sqrt
 from random import Random
-from typing import Any
 
-from ecotone.sim.kernel import REQUESTS, Kernel
+from ecotone.model.paths import path_tree
+from ecotone.sim.kernel import Event, Kernel
+from ecotone.sim.scenario.schema import Link
 
 RETRANSMISSION = 0.2  # least delay of a lost message, seconds
 
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One link's qualities. Seconds, bytes per second, probability."""
-
-    rtt: float = 0.0
-    jitter: float = 0.0
-    bandwidth: float = inf
-    loss: float = 0.0
-
-    @property
-    def plain(self) -> bool:
-        return self.jitter == 0.0 and self.loss == 0.0 and self.bandwidth == inf
+Hop = tuple[tuple[int, int], float, float]  # direction, one-way delay so far, bandwidth
 
 
-@dataclass(frozen=True, slots=True)
 class Path:
     """A way between two nodes, as one link would look, and the hops whose bandwidth is limited."""
 
-    rtt: float
-    jitter: float
-    loss: float
-    hops: tuple[tuple[tuple[int, int], float, float], ...]  # (direction, one-way delay so far, bandwidth)
+    __slots__ = ("hops", "jitter", "loss", "rtt")
+
+    def __init__(self, rtt: float, jitter: float, loss: float, hops: tuple[Hop, ...]) -> None:
+        self.rtt = rtt
+        self.jitter = jitter
+        self.loss = loss
+        self.hops = hops
 
 
 class Network:
@@ -68,6 +58,7 @@ class Network:
         self.plain = True
         self.delay: list[list[float]] = []  # one way, seconds
         self._paths: list[list[Path]] = []
+        self._neighbours: list[list[tuple[int, float]]] = []
         self._rebuild()
 
     def rtt(self, a: int, b: int) -> float:
@@ -85,17 +76,17 @@ class Network:
         self._links[pair] = replace(self._links.get(pair, self._default), **qualities)
         self._rebuild()
 
-    def send(self, a: int, b: int, size: float, callback: Callable[[Any], None], argument: Any) -> None:
-        """Deliver a message of `size` bytes; calls back when its last byte is there."""
+    def send(self, a: int, b: int, size: float, event: Event) -> None:
+        """Deliver a message of `size` bytes; the event happens when its last byte is there."""
         if a == b:
-            self._kernel.after(0.0, callback, argument, REQUESTS)
+            self._kernel.plan(event, self._kernel.now)
             return
         path = self._paths[a][b]
         delay = self._one_way(path)
         if not path.hops or size <= 0.0:
-            self._kernel.after(delay, callback, argument, REQUESTS)
+            self._kernel.plan(event, self._kernel.now + delay)
             return
-        self._hop((path, 0, self._kernel.now, delay, size, callback, argument))
+        self._hop((path, 0, delay, size, event))
 
     def round_trip(self, a: int, b: int) -> float:
         """The time of two small messages, there and back: a connection set-up, or a probe."""
@@ -113,7 +104,8 @@ class Network:
         if path.jitter == 0.0:
             return path.rtt
         one_way = path.rtt / 2
-        return sum(max(0.0, one_way + draws.gauss(0.0, path.jitter)) for _ in range(2))
+        there = max(0.0, one_way + draws.gauss(0.0, path.jitter))
+        return there + max(0.0, one_way + draws.gauss(0.0, path.jitter))
 
     def _one_way(self, path: Path) -> float:
         delay = path.rtt / 2
@@ -124,24 +116,28 @@ class Network:
                 delay += max(RETRANSMISSION, 2 * path.rtt)
         return delay
 
-    def _hop(self, state: tuple[Path, int, float, float, float, Callable[[Any], None], Any]) -> None:
+    def _hop(self, state: tuple[Path, int, float, float, Event]) -> None:
         """Queue at the limited link `index` of the path; go on to the next one when the last byte is through."""
-        path, index, sent, delay, size, callback, argument = state
-        direction, _, bandwidth = path.hops[index]
+        path, index, delay, size, event = state
+        direction, before, bandwidth = path.hops[index]
         now = self._kernel.now
         done = max(now, self._free.get(direction, 0.0)) + size / bandwidth
         self._free[direction] = done
         waited = done - now
         if index + 1 < len(path.hops):
-            between = path.hops[index + 1][1] - path.hops[index][1]
-            following = (path, index + 1, sent, max(0.0, delay - between), size, callback, argument)
-            self._kernel.at(done + between, self._hop, following, REQUESTS)
+            between = path.hops[index + 1][1] - before
+            self._kernel.at(done + between, self._hop, (path, index + 1, max(0.0, delay - between), size, event))
         else:
-            self._kernel.at(now + waited + delay, callback, argument, REQUESTS)
+            self._kernel.plan(event, now + waited + delay)
 
     def _rebuild(self) -> None:
         self.version += 1
         count = self._nodes
+        if self._shortest:
+            self._neighbours = [[] for _ in range(count)]
+            for (a, b), link in sorted(self._links.items()):
+                self._neighbours[a].append((b, link.rtt))
+                self._neighbours[b].append((a, link.rtt))
         self._paths = [self._ways_from(a) if self._shortest else self._direct_from(a) for a in range(count)]
         self.delay = [[path.rtt / 2 for path in row] for row in self._paths]
         self.plain = all(
@@ -160,36 +156,25 @@ class Network:
         return Path(link.rtt, link.jitter, link.loss, hops)
 
     def _ways_from(self, source: int) -> list[Path]:
-        """Dijkstra over the links given, by round trip, then by number of hops, then by node; the default elsewhere."""
-        neighbours: dict[int, list[tuple[int, Link]]] = {}
-        for (a, b), link in sorted(self._links.items()):
-            neighbours.setdefault(a, []).append((b, link))
-            neighbours.setdefault(b, []).append((a, link))
-        best: dict[int, tuple[float, int]] = {source: (0.0, 0)}
-        way: dict[int, list[tuple[tuple[int, int], Link]]] = {source: []}
-        heap: list[tuple[float, int, int]] = [(0.0, 0, source)]
-        while heap:
-            distance, hops, node = heappop(heap)
-            if (distance, hops) > best[node]:
+        """Shortest paths over the links given, by round trip; the default link where there is none."""
+        tree = path_tree(self._neighbours, source)
+        paths = []
+        for target in range(self._nodes):
+            if not tree.reaches(target):
+                paths.append(self._as_path((source, target), self._default))
                 continue
-            for other, link in neighbours.get(node, ()):
-                found = (distance + link.rtt, hops + 1)
-                if other not in best or found < best[other]:
-                    best[other] = found
-                    way[other] = [*way[node], ((node, other), link)]
-                    heappush(heap, (*found, other))
-        return [
-            self._joined(way[target]) if target in way else self._as_path((source, target), self._default)
-            for target in range(self._nodes)
-        ]
+            hops = pairwise(tree.nodes_to(target))
+            paths.append(self._joined([((a, b), self._links[min(a, b), max(a, b)]) for a, b in hops]))
+        return paths
 
     def _joined(self, way: list[tuple[tuple[int, int], Link]]) -> Path:
-        rtt = sum(link.rtt for _, link in way)
-        kept, hops, so_far = 1.0, [], 0.0
+        rtt, variance, kept, so_far = 0.0, 0.0, 1.0, 0.0
+        hops: list[Hop] = []
         for direction, link in way:
+            rtt += link.rtt
+            variance += link.jitter**2
             kept *= 1.0 - link.loss
             if link.bandwidth < inf:
                 hops.append((direction, so_far, link.bandwidth))
             so_far += link.rtt / 2
-        jitter = sqrt(sum(link.jitter**2 for _, link in way))
-        return Path(rtt, jitter, 1.0 - kept, tuple(hops))
+        return Path(rtt, sqrt(variance), 1.0 - kept, tuple(hops))

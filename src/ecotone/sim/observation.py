@@ -7,18 +7,20 @@ usage, traffic and static affinity, pods with requests. The simulator's truth (q
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from ecotone.model import ClusterState, Node, Pod, PodKind, PodSpec, Snapshot, Workload, WorkloadKey
-from ecotone.model.objects import DisruptionBudget, Measured, Reservation, ServiceSelector
-from ecotone.model.selectors import LabelSelector, NodeAffinity, NodeTerm, Requirement, Taint
+from ecotone.model.objects import AppGroup, DisruptionBudget, Measured, Reservation, ServiceSelector
+from ecotone.model.selectors import LabelSelector, NodeAffinity, NodeTerm, Requirement, Taint, Toleration
 from ecotone.sim.cluster import SimNode, SimPod, SimService
 from ecotone.sim.monitoring import Monitoring
-from ecotone.sim.scenario.schema import Application, Call, Service
+from ecotone.sim.scenario.schema import SAME_NODE, SAME_ZONE, UNIFORM, Application, Call, Qos, Service
 
 NAMESPACE = "default"
 # Priorities of channels by protocol, as the TOSCA profile gives them.
 PRIORITIES = {"HTTP": 100.0, "gRPC": 90.0, "TCP": 85.0, "HTTPServerPush": 40.0, "AMQP": 30.0, "MQTT": 20.0}
 ASYNCHRONOUS = 20.0
+_DISTRIBUTIONS = {UNIFORM: None, SAME_ZONE: "PreferSameZone", SAME_NODE: "PreferSameNode"}
 
 
 class Observer:
@@ -32,17 +34,28 @@ class Observer:
         monitoring: Monitoring,
         *,
         seed: int,
+        qos: Qos | None = None,
     ) -> None:
+        self._shares = {} if qos is None else qos.targets
+        self._groups = () if qos is None else _groups(application, qos)
         self._nodes = nodes
         self._services = services
         self._monitoring = monitoring
         self._seed = seed
         self._group = application.name
         self._kinds = [pod_kind(service.spec, service.spec.group or application.name) for service in services]
+        self._image_sizes = {service.name: int(service.spec.image) for service in services}
         self._affinity = static_affinity(application)
+        self._deadlines = deadlines(application, soft=False)
+        self._soft_deadlines = deadlines(application, soft=True)
         self._synchronous = synchronous_channels(application)
         self._selectors = tuple(
-            ServiceSelector(NAMESPACE, service.name, LabelSelector.of_labels({"app": service.name}))
+            ServiceSelector(
+                NAMESPACE,
+                service.name,
+                LabelSelector.of_labels({"app": service.name}),
+                _DISTRIBUTIONS[service.spec.balance],
+            )
             for service in services
         )
         self.memory: dict[str, object] = {}
@@ -51,7 +64,7 @@ class Observer:
 
     def snapshot(self, now: float, pending: list[SimPod]) -> Snapshot:
         state = ClusterState(now=now, seed=self._seed)
-        state.set_nodes([self._node(node) for node in self._nodes])
+        state.set_nodes([self._node(node, now) for node in self._nodes])
         for service in self._services:
             state.put_workload(self._workload(service))
         for node in self._nodes:
@@ -65,23 +78,27 @@ class Observer:
         state.reservations = tuple(self.reservations)
         state.last_moves = dict(self.last_moves)
         state.memory = dict(self.memory)
+        state.app_groups = self._groups
         return state.freeze()
 
-    def _node(self, node: SimNode) -> Node:
+    def _node(self, node: SimNode, now: float) -> Node:
         spec, figures = node.spec, self._monitoring.nodes[node.index]
         labels = {"kubernetes.io/hostname": spec.name, **spec.labels}
         if spec.tier is not None:
             labels.setdefault("ecotone.dev/tier", spec.tier)
         if spec.price:
             labels.setdefault("ecotone.dev/price-per-hour", f"{spec.price:g}")
-        taints = spec.taints if node.up else (*spec.taints, Taint("node.kubernetes.io/unreachable", "", "NoSchedule"))
+        taints = (
+            spec.taints if node.ready else (*spec.taints, Taint("node.kubernetes.io/unreachable", "", "NoSchedule"))
+        )
         return Node(
             name=spec.name,
             allocatable={"cpu": spec.cpu, "memory": spec.memory, "pods": spec.pods},
             labels=labels,
             taints=taints,
             unschedulable=node.cordoned,
-            ready=node.up,
+            ready=node.ready,
+            images={name: self._image_sizes[name] for name, at in node.images.items() if at <= now},
             tier=labels.get("ecotone.dev/tier"),
             price_per_hour=spec.price,
             available_cpu=figures.available_cpu,
@@ -106,9 +123,13 @@ class Observer:
             traffic=figures.traffic,
             affinity=self._affinity.get(service.name),
             synchronous=self._synchronous.get(service.name, {}),
+            deadlines=self._deadlines.get(service.name, {}),
+            soft_deadlines=self._soft_deadlines.get(service.name, {}),
             measured_at=at,
             external=service.external,
+            edge_share=self._shares.get(service.name),
             requests=figures.requests,
+            calls=figures.calls,
         )
 
     def _pod(self, pod: SimPod) -> Pod:
@@ -138,6 +159,13 @@ class Observer:
         )
         selector = LabelSelector.of_labels({"app": service.name})
         return DisruptionBudget(NAMESPACE, service.name, selector, allowed=max(0, healthy - needed))
+
+
+def _groups(application: Application, qos: Qos) -> tuple[AppGroup, ...]:
+    """What the owner of each application says about the latencies of tiers."""
+    names = dict.fromkeys(service.group or application.name for service in application.services)
+    tiers = {tier: 1000.0 * seconds for tier, seconds in qos.latency.items()}
+    return tuple(AppGroup(NAMESPACE, name, tier_latency_ms=tiers) for name in names)
 
 
 def pod_kind(service: Service, group: str) -> PodKind:
@@ -172,12 +200,14 @@ def _pod_spec(service: Service) -> PodSpec:
         nonzero=(service.cpu_request or 100, service.memory_request or 200 * 1024 * 1024),
         scheduler_name="ecotone",
         node_affinity=NodeAffinity(required=required, preferred=preferred),
+        tolerations=tuple(Toleration(key=key, operator="Exists") for key in service.tolerates),
         grace_seconds=service.grace,
+        images=(service.name,) if service.image else (),
     )
 
 
 def static_affinity(application: Application) -> dict[str, dict[str, float]]:
-    """What a TOSCA template of this application would say: per caller and callee, the sum over their channels' priorities."""
+    """What a TOSCA template of this application would say: the sum over a pair's channels' priorities, on both ends."""
     channels: dict[tuple[str, str, str], float] = {}
     for caller, call in _calls(application):
         priority = PRIORITIES.get(call.protocol, ASYNCHRONOUS)
@@ -186,9 +216,20 @@ def static_affinity(application: Application) -> dict[str, dict[str, float]]:
         channels[(caller, call.service, f"{call.protocol}{call.detached}")] = priority
     affinity: dict[str, dict[str, float]] = {}
     for (caller, callee, _), priority in channels.items():
-        peers = affinity.setdefault(caller, {})
-        peers[callee] = peers.get(callee, 0.0) + priority
+        for end, other in ((caller, callee), (callee, caller))[: 1 if caller == callee else 2]:
+            peers = affinity.setdefault(end, {})
+            peers[other] = peers.get(other, 0.0) + priority
     return affinity
+
+
+def deadlines(application: Application, *, soft: bool) -> dict[str, dict[str, float]]:
+    """The tightest deadline of each pair of services in milliseconds, of the hard ones or of the soft ones."""
+    found: dict[str, dict[str, float]] = {}
+    for caller, call in _calls(application):
+        if call.deadline is not None and call.soft == soft:
+            peers = found.setdefault(caller, {})
+            peers[call.service] = min(1000.0 * call.deadline, peers.get(call.service, inf))
+    return found
 
 
 def synchronous_channels(application: Application) -> dict[str, dict[str, bool]]:

@@ -11,10 +11,11 @@ from math import floor, log
 STARTING = "starting"  # no ready pod, but one on its way
 UNPLACED = "unplaced"  # no ready pod, and none bound to a node
 KILLED = "killed"  # its pod was gone before it was done
+UNREACHABLE = "unreachable"  # its pod's node was dead, and nobody had noticed
 ENTRY_DOWN = "entry-down"  # the node where the user enters was down
 UNANSWERED = "unanswered"  # still under way when the run ended
-CAUSES = (STARTING, UNPLACED, KILLED, ENTRY_DOWN, UNANSWERED)
-DISRUPTIONS = (STARTING, UNPLACED, KILLED, ENTRY_DOWN)
+CAUSES = (STARTING, UNPLACED, KILLED, UNREACHABLE, ENTRY_DOWN, UNANSWERED)
+DISRUPTIONS = (STARTING, UNPLACED, KILLED, UNREACHABLE, ENTRY_DOWN)
 
 NAMES = ("network", "work", "waiting", "disruption")
 _BIN = 0.01

@@ -1,6 +1,6 @@
 """What is measured: response times, failures, where pods were.
 
-Response times are kept exactly up to half a million for each stretch of load; beyond that they are folded into bins one
+Response times are kept exactly up to half a million for each phase of load; beyond that they are folded into bins one
 ten-thousandth wide, so that a simulated day takes no more memory than an hour. What grows with the length of a run is what
 is written down of it: a point of the series and a sample of the placement every 15 s.
 """
@@ -94,7 +94,7 @@ def _binned(values: array[float]) -> list[tuple[int, int]]:
 
 
 class Interval:
-    """The figures of one stretch of load."""
+    """The figures of one phase of load."""
 
     __slots__ = ("failed", "samples", "sent", "spectrum")
 
@@ -115,8 +115,9 @@ class Recorder:
         self.failed = 0
         self.causes = dict.fromkeys(CAUSES, 0)  # of the failures
         self.outstanding = 0
-        self.outstanding_uncounted = 0
         self.series: list[tuple[float, float | None]] = []
+        self.totals: list[tuple[float, int, float]] = []  # of the same windows: requests, and seconds they took
+        self.failures: dict[int, dict[str, int]] = {}  # by window of sending, then by cause
         self._windows: dict[int, array[float]] = {}
         self._flushed = 0
 
@@ -125,24 +126,25 @@ class Recorder:
             self.outstanding += 1
             self.sent += 1
             self.intervals[tag].sent += 1
-        else:
-            self.outstanding_uncounted += 1
 
     def fail(self, *, sent: float, tag: int, cause: str) -> None:
         if sent < self._warmup:
-            self.outstanding_uncounted -= 1
             return
         self.outstanding -= 1
         self.failed += 1
         self.intervals[tag].failed += 1
         self.causes[cause] += 1
+        self._note_failures(int(sent // SERIES_SECONDS), cause, 1)
+
+    def _note_failures(self, window: int, cause: str, number: int) -> None:
+        causes = self.failures.setdefault(window, {})
+        causes[cause] = causes.get(cause, 0) + number
 
     def answer(
         self, *, sent: float, now: float, tag: int, network: float, work: float, waiting: float, disruption: float
     ) -> None:
         """A request has its answer; the parts say what the time from `sent` to `now` went into."""
         if sent < self._warmup:
-            self.outstanding_uncounted -= 1
             return
         self.outstanding -= 1
         interval = self.intervals[tag]
@@ -163,11 +165,12 @@ class Recorder:
         for window in sorted(each for each in self._windows if each < last):
             values = np.frombuffer(self._windows.pop(window))
             self.series.append((window * SERIES_SECONDS, float(np.quantile(values, 0.95))))
+            self.totals.append((window * SERIES_SECONDS, len(values), float(values.sum())))
         self._flushed = max(self._flushed, last)
 
     @property
     def samples(self) -> Samples:
-        """All stretches' response times: as exact as theirs."""
+        """All phases' response times: as exact as theirs."""
         joined = Samples(exact=sum(len(interval.samples) for interval in self.intervals) + 1)
         for interval in self.intervals:
             joined.take_over(interval.samples)
@@ -175,7 +178,7 @@ class Recorder:
 
     @property
     def spectrum(self) -> Spectrum:
-        """What all stretches' response times consist of."""
+        """What all phases' response times consist of."""
         joined = Spectrum()
         for interval in self.intervals:
             joined.take_over(interval.spectrum)
@@ -185,6 +188,8 @@ class Recorder:
         """Whatever is still unanswered has failed."""
         self.failed += self.outstanding
         self.causes[UNANSWERED] += self.outstanding
+        if self.outstanding:  # when they were sent is not kept; they are seen at the end
+            self._note_failures(max([self._flushed, *self._windows, *self.failures]), UNANSWERED, self.outstanding)
         for interval in self.intervals:
             interval.failed += interval.sent - interval.failed - interval.samples.count
         self.outstanding = 0

@@ -7,20 +7,24 @@ can be, then the control loops look, then requests move, and samples are taken l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ecotone.descheduling.plans import under_way
+from ecotone.descheduling.steps import plan_in
 from ecotone.model import Bind, Evict, Preempt, WorkloadKey
+from ecotone.model.decisions import DeletionCost
 from ecotone.model.objects import Reservation
 from ecotone.sim.autoscaler import PERIOD, Autoscaler
-from ecotone.sim.cluster import SimNode, SimPod, SimService
-from ecotone.sim.flow import Flow, Request
+from ecotone.sim.call_tree import Planner
+from ecotone.sim.cluster import READY, SimNode, SimPod, SimService
+from ecotone.sim.flow import Flow
 from ecotone.sim.kernel import AUTOSCALE, DESCHEDULE, EVENTS, SAMPLES, SCHEDULING, TRACES, Kernel
 from ecotone.sim.lifecycle import Lifecycle
 from ecotone.sim.monitoring import Monitoring
 from ecotone.sim.network import Network
 from ecotone.sim.observation import NAMESPACE, Observer
 from ecotone.sim.orchestration import Orchestrator
-from ecotone.sim.plan import Planner
 from ecotone.sim.randomness import derive, stream
 from ecotone.sim.recorder import SERIES_SECONDS, Recorder
 from ecotone.sim.scenario.schema import LinkChange, NodeChange, Scenario
@@ -30,6 +34,11 @@ DRAIN = 60.0
 _ROUNDS = 1000  # of scheduling at one instant: a policy that preempts for ever is a bug, not a reason to hang
 
 Placement = dict[str, dict[str, int]]
+Progress = Callable[[float], None]
+
+
+def _nobody(_: float) -> None:
+    """Nobody wants to know how far a run is."""
 
 
 @dataclass(slots=True)
@@ -45,6 +54,17 @@ class Move:
 
 
 @dataclass(slots=True)
+class Placed:
+    """A pod that got a node: when, what, where, and why."""
+
+    at: float
+    pod: str
+    service: str
+    node: str
+    why: str
+
+
+@dataclass(slots=True)
 class Outcome:
     """Everything measured in one run."""
 
@@ -55,8 +75,15 @@ class Outcome:
     preemptions: int = 0
     lost_to_evictions: int = 0
     moves: list[Move] = field(default_factory=list)
+    binds: list[Placed] = field(default_factory=list)
+    calls: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Calls from node to node; those of users count from where they enter."""
+    bytes: dict[tuple[str, str], float] = field(default_factory=dict)
+    cost_per_hour: float | None = None
+    """Of the nodes that hold pods of the application, the mean over time; None where nodes have no price."""
     unplaced: list[str] = field(default_factory=list)
     edge_latency_ms: float | None = None
+    phases: list[tuple[float, dict[str, int]]] = field(default_factory=list)  # of pods that are not ready
 
 
 class Simulation:
@@ -72,10 +99,15 @@ class Simulation:
         self._by_name = {service.name: service for service in self.services}
         self.network = self._make_network(seed)
         self._scheduling_wanted = False
-        self.lifecycle = Lifecycle(kernel, self.nodes, self.services, wanted=self._want_scheduling)
+        self._going_on = False
+        self.lifecycle = Lifecycle(
+            kernel, self.nodes, self.services, wanted=self._want_scheduling, settled=self._go_on,
+            control=scenario.control, registry=scenario.registry,
+        )  # fmt: skip
         self.flow = Flow(
-            kernel, self.network, self.services, balance=stream(seed, "balance"), drained=self.lifecycle.drained
-        )
+            kernel, self.network, self.services, [node.zone for node in self.nodes],
+            balance=stream(seed, "balance"), timeout=scenario.control.timeout, drained=self.lifecycle.drained,
+        )  # fmt: skip
         self.lifecycle.flow = self.flow
         self.planner = Planner(scenario.application)
         self.recorder = Recorder(warmup=scenario.warmup, intervals=max(1, len(scenario.load)))
@@ -87,14 +119,23 @@ class Simulation:
             channels=list(self.planner.channels.values()), entrances=entrances, control=scenario.control, until=loops_end,
         )  # fmt: skip
         self.observer = Observer(
-            scenario.application, self.nodes, self.services, self.monitoring, seed=derive(seed, "policy") >> 1
+            scenario.application,
+            self.nodes,
+            self.services,
+            self.monitoring,
+            seed=derive(seed, "policy") >> 1,
+            qos=scenario.qos,
         )
         self._create_pods(seed)
         self._schedule_world(loops_end)
         self._used_at_warmup = [0.0] * len(self.nodes)
         self._qos_sums = [0.0, 0]
+        self._prices: list[float] = []
+        self._progress: Progress = _nobody
 
-    def run(self) -> Outcome:
+    def run(self, progress: Progress | None = None) -> Outcome:
+        """`progress` is told now and then which share of the run is done."""
+        self._progress = progress or _nobody
         kernel, scenario = self.kernel, self.scenario
         kernel.run(scenario.duration)
         self._measure_utilisation()
@@ -107,6 +148,9 @@ class Simulation:
         outcome.unplaced = [pod.name for pod in self.lifecycle.pending]
         total, count = self._qos_sums
         outcome.edge_latency_ms = total / count if count else None
+        if any(node.spec.price for node in self.nodes) and self._prices:
+            outcome.cost_per_hour = sum(self._prices) / len(self._prices)
+        self._note_talk()
         return outcome
 
     # Building
@@ -126,10 +170,7 @@ class Simulation:
         entrances: list[tuple[str, Entrance]] = []
         for tag, load in enumerate(self.scenario.load):
             plan = self.planner.plan(load.service, load.endpoint)
-            entrance = Entrance(
-                self.kernel, self.flow, plan, load, tag=tag, nodes=len(self.nodes),
-                record=self._answered, sent=self._sent, down=self._is_down,
-            )  # fmt: skip
+            entrance = Entrance(self.kernel, self.flow, plan, load, tag=tag, nodes=self.nodes, recorder=self.recorder)
             entrances.append((load.service, entrance))
             sources = [self._node_index[name] for name in load.sources]
             end = min(load.at + load.length, self.scenario.duration)
@@ -159,31 +200,12 @@ class Simulation:
         for name, points in scenario.application.traces.items():
             for at, replicas in points:
                 kernel.at(at, self._follow_trace, (self._by_name[name], replicas), TRACES)
-        for name, settings in scenario.application.autoscale.items():
-            service = self._by_name[name]
-            scaler = Autoscaler(settings, request=float(service.spec.cpu_request or 0))
-            self._autoscale(service, scaler, loops_end)
+        if scenario.application.autoscale:
+            self._autoscale(loops_end)
         period = scenario.control.deschedule
         kernel.every(period, self._deschedule, first=period, until=loops_end, priority=DESCHEDULE)
         kernel.every(SERIES_SECONDS, self._sample, first=0.0, until=scenario.duration, priority=SAMPLES)
         kernel.at(scenario.warmup, self._note_warmup, None, EVENTS)
-
-    # Requests
-
-    def _sent(self, request: Request) -> None:
-        self.recorder.begin(request.sent, request.tag)
-
-    def _answered(self, request: Request, success: bool) -> None:
-        if not success:
-            self.recorder.fail(sent=request.sent, tag=request.tag, cause=request.cause)
-            return
-        self.recorder.answer(
-            sent=request.sent, now=self.kernel.now, tag=request.tag, network=request.network, work=request.work,
-            waiting=request.waiting, disruption=request.disruption,
-        )  # fmt: skip
-
-    def _is_down(self, node: int) -> bool:
-        return not self.nodes[node].up
 
     # Events, traces, autoscaling
 
@@ -207,16 +229,23 @@ class Simulation:
         service, replicas = step
         self.lifecycle.scale(service, replicas)
 
-    def _autoscale(self, service: SimService, scaler: Autoscaler, until: float) -> None:
+    def _autoscale(self, until: float) -> None:
+        """All autoscalers look at the same moment, before any of the new pods is placed."""
+        scalers = [
+            (self._by_name[name], Autoscaler(settings, request=float(self._by_name[name].spec.cpu_request or 0)))
+            for name, settings in self.scenario.application.autoscale.items()
+        ]
+        by_requests = {name for name, each in self.scenario.application.autoscale.items() if each.requests is not None}
+
         def look(_: None) -> None:
-            wanted = scaler.replicas(
-                self.kernel.now,
-                current=service.desired,
-                usage=self.monitoring.recent_usage(service),
-                ready=len(service.ready),
-            )
-            if wanted != service.desired:
-                self.lifecycle.scale(service, wanted)
+            monitoring = self.monitoring
+            for service, scaler in scalers:
+                seen = monitoring.recent_requests if service.name in by_requests else monitoring.recent_usage
+                wanted = scaler.replicas(
+                    self.kernel.now, current=service.desired, usage=seen(service), ready=len(service.ready)
+                )
+                if wanted != service.desired:
+                    self.lifecycle.scale(service, wanted)
 
         self.kernel.every(PERIOD, look, first=PERIOD, until=until, priority=AUTOSCALE)
 
@@ -245,6 +274,8 @@ class Simulation:
                     done += self._preempt(decision)
                 elif isinstance(decision, Evict):
                     done += self._evict(decision)
+                elif isinstance(decision, DeletionCost):
+                    self._price(decision)
             if not done:
                 self._scheduling_wanted = False
                 return
@@ -259,6 +290,7 @@ class Simulation:
             return 0
         node = self.nodes[self._node_index[decision.node]]
         self.lifecycle.bind(pod, node, decision.why)
+        self.outcome.binds.append(Placed(self.kernel.now, pod.name, pod.service.name, node.name, decision.why))
         observer, key = self.observer, WorkloadKey(NAMESPACE, pod.service.name)
         held = next((each for each in observer.reservations if each.workload == key and each.node == node.name), None)
         if held is not None:
@@ -272,19 +304,36 @@ class Simulation:
         self.outcome.preemptions += len(victims)
         return len(victims)
 
+    def _go_on(self) -> None:
+        """A plan whose next step may have waited for this is not made to wait for the next period."""
+        memory = self.observer.memory
+        if not self._going_on and (under_way(memory) or plan_in(memory).steps):
+            self._going_on = True
+            self.kernel.at(self.kernel.now, self._deschedule, None, DESCHEDULE)
+
     def _deschedule(self, _: None) -> None:
+        self._going_on = False
         snapshot = self.observer.snapshot(self.kernel.now, self.lifecycle.pending)
         decisions, memory = self._orchestrator.deschedule(snapshot)
         self.observer.memory.update(memory)
         for decision in decisions:
             if isinstance(decision, Evict):
                 self._evict(decision)
+            elif isinstance(decision, DeletionCost):
+                self._price(decision)
+
+    def _price(self, decision: DeletionCost) -> None:
+        pod = self._pod(decision.pod)
+        if pod is not None:
+            pod.deletion_cost = decision.cost
 
     def _evict(self, decision: Evict) -> int:
         pod = self._pod(decision.pod)
-        if pod is None or pod.terminating or pod.node is None:
+        if pod is None or pod.terminating or pod.node is None or pod.successor is not None:
             return 0
         service = pod.service
+        # Where an autoscaler sets the replicas, other pods do meanwhile; only the last one is replaced before it goes.
+        surge = decision.surge and (service.name not in self.scenario.application.autoscale or len(service.ready) < 2)
         key = WorkloadKey(NAMESPACE, service.name)
         now = self.kernel.now
         self.outcome.evictions += 1
@@ -292,7 +341,10 @@ class Simulation:
         self.observer.last_moves[key] = now
         if self._orchestrator.reserves_for > 0.0:
             self._reserve(pod, decision.target)
-        self.lifecycle.evict(pod)
+        if surge:
+            self.lifecycle.surge(pod)
+        else:
+            self.lifecycle.evict(pod)
         return 1
 
     def _reserve(self, pod: SimPod, target: str) -> None:
@@ -322,17 +374,34 @@ class Simulation:
 
     def _sample(self, _: None) -> None:
         placement: Placement = {}
+        phases: dict[str, int] = {}
         for service in self.services:
             for pod in service.pods:
+                phase = pod.phase(self.kernel.now)
+                if phase != READY:
+                    phases[phase] = phases.get(phase, 0) + 1
                 if pod.node is not None:
                     where = placement.setdefault(service.name, {})
                     where[pod.node.name] = where.get(pod.node.name, 0) + 1
+        if phases:
+            self.outcome.phases.append((self.kernel.now, dict(sorted(phases.items()))))
         samples = self.outcome.placement
         if samples and samples[-1][1] == placement:
             placement = samples[-1][1]  # one object for as long as nothing moves
         samples.append((self.kernel.now, placement))
         self.recorder.flush(self.kernel.now - 2 * DRAIN)
         self._sample_qos(placement)
+        used = {name for where in placement.values() for name in where}
+        self._prices.append(sum(node.spec.price for node in self.nodes if node.name in used))
+        self._progress(self.kernel.now / self.scenario.duration)
+
+    def _note_talk(self) -> None:
+        names = [node.name for node in self.nodes]
+        for source, calls, sizes in zip(names, self.flow.calls, self.flow.bytes, strict=True):
+            for target, number, size in zip(names, calls, sizes, strict=True):
+                if number:
+                    self.outcome.calls[source, target] = number
+                    self.outcome.bytes[source, target] = size
 
     def _sample_qos(self, placement: Placement) -> None:
         """Per service with bound pods, the mean of its pods' tier latencies."""

@@ -13,9 +13,9 @@ from typing import Any
 from ecotone.tosca.application import Application, Channel, Service, load_application, parse_application
 from ecotone.tosca.compiler import compile_application
 from ecotone.tosca.graph import ApplicationGraph, graph_of, read_graph
-from ecotone.tosca.problems import TemplateError
+from ecotone.tosca.language.problems import TemplateError
+from ecotone.tosca.language.template import ServiceTemplate, parse_template, read_inputs, read_template
 from ecotone.tosca.query import GraphStore
-from ecotone.tosca.template import ServiceTemplate, parse_template, read_inputs, read_template
 
 __all__ = [
     "Application",

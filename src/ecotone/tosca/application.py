@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ecotone.manifests.yamlpos import Node, collector_paused
-from ecotone.tosca.checks import Checks, is_dns_label, label_value_from
-from ecotone.tosca.definitions import EntityType
-from ecotone.tosca.functions import Properties
-from ecotone.tosca.problems import Problems
-from ecotone.tosca.template import ServiceTemplate, examine, open_template
-from ecotone.tosca.topology import NodeTemplate
+from ecotone.tosca.language.checks import Checks, is_dns_label, label_value_from
+from ecotone.tosca.language.definitions import EntityType
+from ecotone.tosca.language.functions import Properties
+from ecotone.tosca.language.problems import Problems
+from ecotone.tosca.language.template import ServiceTemplate, examine, open_template
+from ecotone.tosca.language.topology import NodeTemplate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,6 +56,8 @@ class Channel:
     deadline_ms: float | int | None = None
     protocol: str | None = None
     """The profile's own type nearest to `type`, without `Route`; None for a plain PriorityRoute."""
+    soft: bool = False
+    """True if the deadline may be missed at a price."""
 
     @property
     def asynchronous(self) -> bool:
@@ -73,11 +75,15 @@ class Application:
 
 
 def load_application(
-    path: str | Path, *, inputs: Mapping[str, Node] | None = None, name: str | None = None
+    path: str | Path,
+    *,
+    inputs: Mapping[str, Node] | None = None,
+    name: str | None = None,
+    root: Path | None = None,
 ) -> Application:
-    """Read and check a template file as an application."""
+    """Read and check a template file as an application; imports stay below `root` (else the template's folder)."""
     with collector_paused():
-        return application_of(open_template(path, inputs=inputs), name=name)
+        return application_of(open_template(path, inputs=inputs, root=root), name=name)
 
 
 def parse_application(
@@ -103,17 +109,16 @@ def application_of(template: ServiceTemplate, *, name: str | None = None) -> App
 
 
 def _group(template: ServiceTemplate) -> str:
+    """The template's name where it can be an app-group, the nearest name that can where not: TOSCA allows more in names.
+
+    A file of types alone makes no group, so there is nothing to say about its name.
+    """
+    group = template.name if is_dns_label(template.name) else label_value_from(template.name)
     metadata = template.file.root.get("metadata")
     named = metadata.get("template_name") if metadata is not None else None
-    if named is not None and named.value == template.name:
-        if not is_dns_label(template.name):
-            template.problems.report(
-                named,
-                f"`{template.name}` cannot name an app-group",
-                hint=f"for example `{label_value_from(template.name)}`",
-            )
-        return template.name
-    return label_value_from(template.name)
+    if named is not None and named.value == template.name != group and template.topology.nodes:
+        template.problems.note(named, f"the app-group of `{template.name}` is called `{group}`: labels allow no more")
+    return group
 
 
 def _is(entity: EntityType, name: str) -> bool:
@@ -185,6 +190,7 @@ class _Reader:
                     requirement.properties.get("priority") or 0,
                     _number(deadline.base * MILLISECONDS) if deadline is not None else None,
                     _protocol(relationship),
+                    soft=bool(requirement.properties.get("soft")),
                 )
             )
         return found

@@ -1,6 +1,6 @@
 """From an application to Kubernetes objects.
 
-The result is plain data that `kubectl apply` takes: Deployments and Services with the contract's keys, output proxies
+The result is plain data that `kubectl apply` takes: Deployments and Services with the keys of `manifests.keys`, output proxies
 for external services, and where the template asks for them autoscalers and disruption budgets. The same template gives
 the same bytes, everywhere.
 """
@@ -10,7 +10,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ecotone.manifests.keys import AFFINITY, APP, APP_GROUP, DEADLINES, EXTERNAL, INDEX, MAX_LATENCY, PROTOCOLS, ROLE
+from ecotone.manifests.keys import (
+    AFFINITY,
+    APP,
+    APP_GROUP,
+    DEADLINES,
+    EXTERNAL,
+    INDEX,
+    MAX_LATENCY,
+    PROTOCOLS,
+    ROLE,
+    SOFT_DEADLINES,
+)
 from ecotone.manifests.yamlpos import collector_paused
 from ecotone.tosca.application import Application, Service
 from ecotone.tosca.graph import ApplicationGraph, graph_of
@@ -41,8 +52,9 @@ class _Compiler:
         self._group = application.name
         self._namespace = namespace
         self._scheduler_name = scheduler_name
-        self._affinity = graph.affinity()
+        self._affinity = graph.pair_affinity()
         self._deadlines = graph.deadlines()
+        self._soft_deadlines = graph.deadlines(soft=True)
         self._protocols = graph.protocols()
         self._index = graph.index()
         self._bound = _queue_bound(application, graph)
@@ -95,9 +107,11 @@ class _Compiler:
         annotations: dict[str, str] = {}
         if service.name in self._affinity:
             annotations[AFFINITY] = _compact(self._affinity[service.name])
-        for key, known in ((DEADLINES, self._deadlines), (PROTOCOLS, self._protocols)):
-            if service.name in known:
-                annotations[key] = _compact(known[service.name])
+        for key, listed in ((DEADLINES, self._deadlines), (SOFT_DEADLINES, self._soft_deadlines)):
+            if service.name in listed:
+                annotations[key] = _compact(listed[service.name])
+        if service.name in self._protocols:
+            annotations[PROTOCOLS] = _compact(self._protocols[service.name])
         if self._bound is not None:
             annotations[MAX_LATENCY] = f"{self._bound:g}ms"
         metadata: dict[str, Any] = {"labels": {**labels, **_sorted(service.labels)}}
@@ -186,7 +200,9 @@ def _queue_bound(application: Application, graph: ApplicationGraph) -> float | N
     bounds = [
         channel.deadline_ms
         for channel in graph.channels
-        if channel.deadline_ms is not None and (channel.source in queues or channel.target in queues)
+        if channel.deadline_ms is not None
+        and not channel.soft
+        and (channel.source in queues or channel.target in queues)
     ]
     return min(bounds) if bounds else None
 

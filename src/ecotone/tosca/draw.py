@@ -103,7 +103,7 @@ def _edge(channel: Channel, places: dict[str, tuple[int, int]]) -> str:
 
 def _label(channel: Channel) -> str:
     deadline = f" ≤ {channel.deadline_ms:g} ms" if channel.deadline_ms is not None else ""
-    return f"{channel.type} {channel.priority}{deadline}"
+    return f"{channel.type} {channel.priority}{deadline}{' (soft)' if deadline and channel.soft else ''}"
 
 
 def _shown(name: str, external: set[str]) -> str:

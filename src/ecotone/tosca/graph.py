@@ -13,7 +13,7 @@ from typing import Any
 from ecotone.manifests.yamlpos import Node, load_document
 from ecotone.model.errors import InputError
 from ecotone.tosca.application import Application, Channel
-from ecotone.tosca.files import LIMITS, read_limited
+from ecotone.tosca.language.files import LIMITS, read_limited
 from ecotone.tosca.ordering import order
 
 
@@ -48,11 +48,21 @@ class ApplicationGraph:
             peers[channel.target] = peers.get(channel.target, 0) + channel.priority
         return result
 
-    def deadlines(self) -> dict[str, dict[str, float | int]]:
-        """The tightest deadline per pair, in milliseconds."""
+    def pair_affinity(self) -> dict[str, dict[str, int]]:
+        """What pods are annotated with: a channel's priority belongs to the pair, so it stands on both ends."""
+        result: dict[str, dict[str, int]] = {}
+        for channel in self.channels:
+            ends = ((channel.source, channel.target), (channel.target, channel.source))
+            for end, other in ends[: 1 if channel.source == channel.target else 2]:
+                peers = result.setdefault(end, {})
+                peers[other] = peers.get(other, 0) + channel.priority
+        return result
+
+    def deadlines(self, *, soft: bool = False) -> dict[str, dict[str, float | int]]:
+        """The tightest deadline per pair, in milliseconds, of the hard ones or of the soft ones."""
         result: dict[str, dict[str, float | int]] = {}
         for channel in self.channels:
-            if channel.deadline_ms is not None:
+            if channel.deadline_ms is not None and channel.soft == soft:
                 peers = result.setdefault(channel.source, {})
                 peers[channel.target] = min(peers.get(channel.target, channel.deadline_ms), channel.deadline_ms)
         return result
@@ -67,7 +77,7 @@ class ApplicationGraph:
         return result
 
     def as_dict(self) -> dict[str, Any]:
-        """The published shape (contract, `tosca graph`)."""
+        """The shape that `tosca graph -o json` prints."""
         return {
             "name": self.name,
             "services": [
@@ -88,6 +98,7 @@ class ApplicationGraph:
                     "priority": channel.priority,
                     "deadline_ms": channel.deadline_ms,
                     "protocol": channel.protocol,
+                    **({"soft": True} if channel.soft else {}),
                 }
                 for channel in self.channels
             ],
@@ -144,6 +155,7 @@ def read_graph(path: Path) -> ApplicationGraph:
             _field(node, "priority", int),
             _optional(node, "deadline_ms", None),
             _optional(node, "protocol", None),
+            soft=_optional(node, "soft", False) is True,
         )
         for end in ("source", "target"):
             if getattr(channel, end) not in known:

@@ -16,12 +16,22 @@ import msgspec
 
 from ecotone.manifests import wire
 from ecotone.manifests.decoding import Found, decode
-from ecotone.manifests.keys import AFFINITY, APP, APP_GROUP, DEADLINES, INDEX, MAX_LATENCY, PROTOCOLS, ROLE
-from ecotone.manifests.pods import namespace_of
+from ecotone.manifests.keys import (
+    AFFINITY,
+    APP,
+    APP_GROUP,
+    DEADLINES,
+    INDEX,
+    MAX_LATENCY,
+    PROTOCOLS,
+    ROLE,
+    SOFT_DEADLINES,
+)
+from ecotone.manifests.reading.pods import namespace_of
 from ecotone.tosca.application import load_application
 from ecotone.tosca.compiler import compile_application
 
-_ANNOTATIONS = (AFFINITY, DEADLINES, PROTOCOLS, MAX_LATENCY)
+_ANNOTATIONS = (AFFINITY, DEADLINES, SOFT_DEADLINES, PROTOCOLS, MAX_LATENCY)
 _LABELS = (APP, APP_GROUP, INDEX, ROLE)
 _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 

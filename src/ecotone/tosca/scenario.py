@@ -1,4 +1,4 @@
-"""A template as the application part of a simulator's scenario (contract, section 5).
+"""A template as the application part of a scenario of the simulator.
 
 What a template says carries over: services, replicas, requests and limits, index, roles, who calls whom by which
 protocol. What it cannot say is a plain default for a person to edit: every service has one endpoint `run` that spends a
@@ -64,4 +64,8 @@ def _call(channel: Channel) -> dict[str, Any]:
     }
     if channel.protocol in ASYNCHRONOUS:
         call["async"] = True
+    if channel.deadline_ms is not None:
+        call["deadline"] = f"{channel.deadline_ms:.12g}ms"
+        if channel.soft:
+            call["soft"] = True
     return call

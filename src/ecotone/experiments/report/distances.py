@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import networkx as nx
-
-from ecotone.experiments.report.numbers import ms
-from ecotone.sim.scenario.schema import NetworkSpec, NodeSpec
+from ecotone.drawing.numbers import ms
+from ecotone.model.paths import PathTree, path_tree
+from ecotone.sim.scenario.schema import LinkChange, NetworkSpec, NodeSpec
 
 _MOST_PAIRS = 20_000
 
@@ -25,26 +24,37 @@ class Range:
 
 
 class Distances:
-    def __init__(self, network: NetworkSpec) -> None:
+    """`changes` are events that have happened to links."""
+
+    def __init__(self, network: NetworkSpec, changes: Sequence[LinkChange] = ()) -> None:
         self._default = 1000.0 * network.default.rtt
         self._direct = {frozenset(ends): 1000.0 * link.rtt for ends, link in network.links}
-        self._graph: nx.Graph | None = None
+        for change in changes:
+            if "rtt" in change.qualities:
+                self._direct[frozenset(change.between)] = 1000.0 * change.qualities["rtt"]
+        self._trees: dict[str, PathTree] = {}
+        self._index: dict[str, int] = {}
+        self._neighbours: list[list[tuple[int, float]]] | None = None
         if network.shortest_path:
-            self._graph = nx.Graph()
-            self._graph.add_weighted_edges_from(
-                (*sorted(ends), rtt) for ends, rtt in self._direct.items() if len(ends) == 2
-            )
-        self._lengths: dict[str, dict[str, float]] = {}
+            names = sorted({name for ends in self._direct for name in ends})
+            self._index = {name: index for index, name in enumerate(names)}
+            self._neighbours = [[] for _ in names]
+            for one, other in (sorted(ends) for ends in self._direct if len(ends) == 2):
+                length = self._direct[frozenset((one, other))]
+                self._neighbours[self._index[one]].append((self._index[other], length))
+                self._neighbours[self._index[other]].append((self._index[one], length))
 
     def between(self, one: str, other: str) -> float:
         if one == other:
             return 0.0
-        if self._graph is None:
+        if self._neighbours is None:
             return self._direct.get(frozenset((one, other)), self._default)
-        if one not in self._lengths:
-            known = one in self._graph
-            self._lengths[one] = nx.single_source_dijkstra_path_length(self._graph, one) if known else {}
-        return self._lengths[one].get(other, self._default)
+        if one not in self._index or other not in self._index:
+            return self._default
+        if one not in self._trees:
+            self._trees[one] = path_tree(self._neighbours, self._index[one])
+        tree, target = self._trees[one], self._index[other]
+        return tree.length[target] if tree.reaches(target) else self._default
 
     def range(self, some: Sequence[NodeSpec], others: Sequence[NodeSpec]) -> Range | None:
         """Over all pairs of different nodes; of a very large cluster, over the first ones."""

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from ecotone.experiments.report.charts.line import Point
-from ecotone.experiments.report.numbers import middle, ms, number
-from ecotone.experiments.report.reading import Policy
+from ecotone.drawing.charts.line import Point
+from ecotone.drawing.numbers import middle, ms, number
+from ecotone.experiments.report.results import Policy
 from ecotone.sim.scenario import Scenario
 
 MOST_POINTS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """One stretch of load, numbered from one, as the scenario has it."""
+class Phase:
+    """One phase of load, numbered from one, as the scenario has it."""
 
     number: int
     start: float
@@ -53,23 +53,23 @@ def length(scenario: Scenario | None, policies: Sequence[Policy]) -> float:
     return max([*seen, 1.0])
 
 
-def stretches(scenario: Scenario | None, policies: Sequence[Policy], end: float) -> list[Stretch]:
+def phases(scenario: Scenario | None, policies: Sequence[Policy], end: float) -> list[Phase]:
     """From the scenario, or else from the first run's intervals."""
     if scenario is not None:
         everywhere = {node.name for node in scenario.nodes}
         return [
-            Stretch(place, load.at, min(end, load.at + load.length), f"{load.service}.{load.endpoint}",
+            Phase(index, load.at, min(end, load.at + load.length), f"{load.service}.{load.endpoint}",
                     _sources(load.sources, everywhere))
-            for place, load in enumerate(scenario.load, start=1)
+            for index, load in enumerate(scenario.load, start=1)
         ]  # fmt: skip
     intervals: Sequence[Mapping[str, Any]] = next(
         (run["intervals"] for each in policies for run in each.runs if run.get("intervals")), ()
     )
     starts = [number(each.get("at")) or 0.0 for each in intervals]
     return [
-        Stretch(place, start, next((later for later in starts if later > start), end), str(each.get("entry", "")),
+        Phase(index, start, next((later for later in starts if later > start), end), str(each.get("entry", "")),
                 _sources(each.get("from") or (), set()))
-        for place, (each, start) in enumerate(zip(intervals, starts, strict=True), start=1)
+        for index, (each, start) in enumerate(zip(intervals, starts, strict=True), start=1)
     ]  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """How often services call each other, expected from the scenario alone.
 
-Averaged over the whole run: each stretch of load counts for its share of the time. Users who think between answers send at most
+Averaged over the whole run: each phase of load counts for its share of the time. Users who think between answers send at most
 one request per thinking time, so for them the rates are upper bounds.
 """
 
@@ -16,7 +16,7 @@ USERS = ""  # who calls the entry points
 
 
 @dataclass(slots=True)
-class Channel:
+class PairTraffic:
     """What goes from one service to another. Calls and bytes (both directions) per second."""
 
     calls: float = 0.0
@@ -25,7 +25,7 @@ class Channel:
     protocols: tuple[str, ...] = ()
 
 
-Channels = dict[tuple[str, str], Channel]
+Channels = dict[tuple[str, str], PairTraffic]
 
 
 def channels(scenario: Scenario) -> Channels:
@@ -39,7 +39,7 @@ def channels(scenario: Scenario) -> Channels:
     known = {service.name: service for service in scenario.application.services}
     for load in scenario.load:
         rate = _rate(load) * min(load.length, max(0.0, scenario.duration - load.at)) / scenario.duration
-        entry = found.setdefault((USERS, load.service), Channel(detached=False))
+        entry = found.setdefault((USERS, load.service), PairTraffic(detached=False))
         entry.calls += rate
         entry.bytes += rate * (load.request + load.response)
         arriving = {(load.service, load.endpoint): rate}
@@ -67,7 +67,7 @@ def _pass_on(
 
 
 def _meet(found: Channels, source: str, call: Call) -> None:
-    channel = found.setdefault((source, call.service), Channel())
+    channel = found.setdefault((source, call.service), PairTraffic())
     channel.detached = channel.detached and call.detached
     if call.protocol not in channel.protocols:
         channel.protocols = (*channel.protocols, call.protocol)

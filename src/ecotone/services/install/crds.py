@@ -33,6 +33,7 @@ def _map(description: str, values: Schema) -> Schema:
 
 
 _RUN_PERIOD = _whole("Seconds between two runs.", minimum=1, default=30)
+_WINDOW = _text("Over how long measurements are averaged, such as 2m.", pattern=r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$")
 _STATUS = _object(
     "What the controllers last saw.",
     {
@@ -76,8 +77,10 @@ def _crd(
     namespaced: bool,
     columns: list[dict[str, str]],
     rules: list[dict[str, str]] | None = None,
+    status: dict[str, Schema] | None = None,
 ) -> dict[str, Any]:
-    root = _object(description, {"spec": spec, "status": _STATUS}, required=("spec",))
+    seen = {**_STATUS, "properties": {**_STATUS["properties"], **(status or {})}}
+    root = _object(description, {"spec": spec, "status": seen}, required=("spec",))
     if rules:
         root["x-kubernetes-validations"] = rules
     version = {
@@ -111,6 +114,7 @@ def _cluster() -> dict[str, Any]:
         {
             "runPeriod": _RUN_PERIOD,
             "nodeSelector": _map("Labels of the nodes that are monitored; all if empty.", _text("A label's value.")),
+            "window": _WINDOW,
         },
     )
     return _crd(
@@ -132,18 +136,48 @@ def _app_group() -> dict[str, Any]:
         },
         required=("milliseconds",),
     )
-    descheduler = {
-        "type": "object",
-        "description": "Settings of the descheduler for this application.",
-        "x-kubernetes-preserve-unknown-fields": True,
-    }
+    latency = _number("Milliseconds.", minimum=0)
+    qos = _object(
+        "What the workloads' QoS targets are measured by.",
+        {
+            "latency": _object(
+                "Response time of a pod on each tier, in milliseconds.",
+                {"edge": latency, "fog": latency, "cloud": latency},
+            )
+        },
+    )
+    descheduler = _object(
+        "Settings of the descheduler for this application; what is left out is the profile's.",
+        {
+            "policy": _text("Its policy."),
+            "minGainMilliseconds": _number("A move gains at least this much.", minimum=0),
+            "minRelativeGain": _number("A move gains at least this share of the cost.", minimum=0, maximum=1),
+            "coolDownSeconds": _number("After a move the workload is left alone for so long.", minimum=0),
+            "maxMovesPerRun": _whole("At most so many moves in a run.", minimum=0),
+            "windows": {
+                "type": "array",
+                "description": "When pods may be moved (UTC), such as Mon-Fri 22:00-06:00; always if empty.",
+                "items": _text("Days, hours, or both.", minLength=1, maxLength=64),
+            },
+            "singleReplicas": _text("How workloads of one replica move.", enum=["never", "surge", "evict"]),
+        },
+    )
     spec = _object(
         "Which application is monitored and corrected, and how often.",
         {
             "runPeriod": _RUN_PERIOD,
             "name": _text("Value of the app-group label of its Deployments.", minLength=1, maxLength=63),
             "namespace": _text("For compatibility; must equal the object's own namespace."),
+            "window": _WINDOW,
+            "dialect": _text(
+                "Which service mesh's metrics are read.",
+                enum=["auto", "istio", "envoy", "opentelemetry"],
+                default="auto",
+            ),
+            "queries": _map("PromQL instead of the dialect's own, by name.", _text("PromQL.", maxLength=4096)),
+            "paused": {"type": "boolean", "description": "True: it is watched, but nothing moves.", "default": False},
             "slo": slo,
+            "qos": qos,
             "descheduler": descheduler,
         },
         required=("name",),
@@ -155,6 +189,50 @@ def _app_group() -> dict[str, Any]:
         spec,
         namespaced=True,
         columns=[_column("App", ".spec.name"), _column("Period", ".spec.runPeriod", "integer")],
+        status={"moves": _moves(), "breaker": _breaker(), "workloads": _figures()},
+    )
+
+
+def _figures() -> Schema:
+    texts = _map("What would be annotations of the workload.", _text("The annotation's value."))
+    return _map("Figures of a group of more than 200 workloads, by Kind/name.", texts)
+
+
+def _moves() -> Schema:
+    move = _object(
+        "One move.",
+        {
+            "at": _text("When the pod was asked to leave.", format="date-time"),
+            "pod": _text("namespace/name of the pod that went."),
+            "uid": _text("Its uid."),
+            "workload": _text("Its workload."),
+            "kind": _text("The workload's kind."),
+            "from": _text("The node it left."),
+            "to": _text("The node its replacement was meant for."),
+            "landed": _text("The node its replacement runs on."),
+            "predictedGain": _number("What the move promised."),
+            "costBefore": _number("What the pod cost before; of a plan, what a request of the application did."),
+            "measuredGain": _number("What the replacement costs less; of a plan, its share of what a request does."),
+            "unit": _text("Of the gains and costs."),
+            "outcome": _text("Started, Done, Elsewhere, NotReady, Refused or Undone."),
+            "surge": {"type": "boolean", "description": "The replacement was started first."},
+            "plan": _text("When the plan began that the move is a part of.", format="date-time"),
+            "detail": _text("Why not, where it was not done."),
+        },
+        required=("at", "pod", "outcome"),
+    )
+    return {"type": "array", "description": "Recent moves, oldest first.", "items": move}
+
+
+def _breaker() -> Schema:
+    return _object(
+        "Stops moves after disappointments.",
+        {
+            "trips": _whole("How many times in a row it tripped."),
+            "until": _text("Nothing moves until then.", format="date-time"),
+            "judged": _text("Moves up to then have been counted.", format="date-time"),
+            "message": _text("Why."),
+        },
     )
 
 
@@ -187,6 +265,7 @@ def _reservation() -> dict[str, Any]:
     spec = _object(
         "Capacity held on a node for the replacement of an evicted pod.",
         {
+            "kind": _text("The workload's kind.", default="Deployment"),
             "workload": _text("The workload whose next pod takes it.", minLength=1),
             "podTemplateHash": _text("Which revision of the workload; any if empty."),
             "node": _text("Where.", minLength=1),
@@ -207,4 +286,5 @@ def _reservation() -> dict[str, Any]:
             _column("Node", ".spec.node"),
             _column("Expires", ".spec.expires"),
         ],
+        status={"takenBy": _text("The uid of the pod that took it; the capacity is no longer held then.")},
     )

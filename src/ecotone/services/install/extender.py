@@ -10,18 +10,27 @@ resources as if the nodes were empty.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ecotone.services.install.rbac import EXTENDER
-from ecotone.services.install.scheduler import IMAGE, deployment
+from ecotone.services.install.network import network_policy
+from ecotone.services.install.rbac import EXTENDER, extender_rbac
+from ecotone.services.install.scheduler import NEEDS
+from ecotone.services.install.workloads import IMAGE, budget, container, deployment, pod
 
 PORT = 10361
 WEIGHT = 10
 
 
 def extender(
-    *, namespace: str = "kube-system", image: str = IMAGE, policy: str = "ecotone", replicas: int = 2
+    *,
+    namespace: str = "kube-system",
+    image: str = IMAGE,
+    policy: str = "ecotone",
+    replicas: int = 2,
+    allow_from: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
+    """Its account and role come with it: whoever does not ask for an extender does not get its rights either."""
     arguments = ["serve", "extender", f"--policy={policy}", f"--listen=0.0.0.0:{PORT}"]
     service = {
         "apiVersion": "v1",
@@ -42,15 +51,23 @@ def extender(
         },
         "data": {"config.yaml": _yaml(extender_configuration(f"http://{EXTENDER}.{namespace}.svc:{PORT}"))},
     }
+    main = container(arguments, image=image, port=PORT, needs=NEEDS)
+    spec = pod([main], account=EXTENDER, priority="system-cluster-critical")
     return [
-        deployment(EXTENDER, namespace=namespace, image=image, arguments=arguments, port=PORT, replicas=replicas),
+        *extender_rbac(namespace=namespace),
+        deployment(EXTENDER, spec, namespace=namespace, replicas=replicas),
+        budget(EXTENDER, namespace=namespace),
         service,
+        network_policy(EXTENDER, namespace=namespace, port=PORT, allow_from=allow_from),
         configuration,
     ]
 
 
-def extender_configuration(url: str, *, bind: bool = False) -> dict[str, Any]:
-    """A KubeSchedulerConfiguration; an extender that does not answer is ignored, not waited for."""
+def extender_configuration(url: str, *, tls: dict[str, str] | None = None, bind: bool = False) -> dict[str, Any]:
+    """A KubeSchedulerConfiguration; an extender that does not answer is ignored, not waited for.
+
+    ``tls`` names files on the kube-scheduler's side (certFile, keyFile, caFile); binding needs them.
+    """
     entry: dict[str, Any] = {
         "urlPrefix": url,
         "filterVerb": "filter",
@@ -61,6 +78,8 @@ def extender_configuration(url: str, *, bind: bool = False) -> dict[str, Any]:
         "ignorable": True,
         "httpTimeout": "2s",
     }
+    if tls is not None:
+        entry |= {"enableHTTPS": True, "tlsConfig": tls}
     if bind:
         entry["bindVerb"] = "bind"
     return {

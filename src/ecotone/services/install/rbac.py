@@ -6,69 +6,143 @@ config maps and everything not named here stay closed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 SCHEDULER = "ecotone-scheduler"
 EXTENDER = "ecotone-extender"
+MONITOR = "ecotone-monitor"
+DESCHEDULER = "ecotone-descheduler"
+PROBE = "ecotone-probe"
 RBAC = "rbac.authorization.k8s.io"
 Rule = dict[str, list[str]]
 READ = ["list", "watch"]
 
 
-def _rule(groups: str, resources: list[str], verbs: list[str]) -> Rule:
+def rule(groups: str, resources: list[str], verbs: list[str]) -> Rule:
     return {"apiGroups": [groups], "resources": resources, "verbs": verbs}
 
 
 CACHE_RULES: list[Rule] = [
-    _rule("", ["nodes"], READ),
-    _rule("", ["pods"], READ),
-    _rule("", ["namespaces"], READ),
-    _rule("", ["services", "replicationcontrollers"], READ),
-    _rule("apps", ["deployments", "replicasets", "statefulsets", "daemonsets"], READ),
-    _rule("policy", ["poddisruptionbudgets"], READ),
-    _rule("", ["persistentvolumeclaims", "persistentvolumes"], READ),
-    _rule("storage.k8s.io", ["storageclasses", "csinodes"], READ),
-    _rule("ecotone.dev", ["networkmaps", "reservations"], READ),
+    rule("", ["nodes"], READ),
+    rule("", ["pods"], READ),
+    rule("", ["namespaces"], READ),
+    rule("", ["services", "replicationcontrollers"], READ),
+    rule("apps", ["deployments", "replicasets", "statefulsets", "daemonsets"], READ),
+    rule("policy", ["poddisruptionbudgets"], READ),
+    rule("", ["persistentvolumeclaims", "persistentvolumes"], READ),
+    rule("storage.k8s.io", ["storageclasses", "csinodes"], READ),
+    rule("ecotone.dev", ["networkmaps", "reservations", "appgroups"], READ),
 ]
 SCHEDULER_RULES: list[Rule] = [
     *CACHE_RULES,
     # Reading a pod back after a binding whose answer was lost; removing the victims of a preemption.
-    _rule("", ["pods"], ["get", "delete"]),
-    _rule("", ["pods/binding"], ["create"]),
-    _rule("", ["pods/status"], ["patch"]),
+    rule("", ["pods"], ["get", "delete"]),
+    rule("", ["pods/binding"], ["create"]),
+    rule("", ["pods/status"], ["patch"]),
     # Volumes that wait for their first consumer: telling where it is, and seeing that they are bound.
-    _rule("", ["persistentvolumeclaims"], ["get", "patch"]),
-    _rule("", ["persistentvolumes"], ["patch"]),
-    _rule("events.k8s.io", ["events"], ["create", "patch"]),
+    rule("", ["persistentvolumeclaims"], ["get", "patch"]),
+    rule("", ["persistentvolumes"], ["patch"]),
+    rule("events.k8s.io", ["events"], ["create", "patch"]),
+    # Telling that a place kept for a moved pod has its pod.
+    rule("ecotone.dev", ["reservations/status"], ["patch"]),
     # Whether a caller of /decisions from another machine may see that pod.
-    _rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
-    _rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
-]
-LEASE_RULES: list[Rule] = [
-    _rule("coordination.k8s.io", ["leases"], ["create"]),
-    {**_rule("coordination.k8s.io", ["leases"], ["get", "update"]), "resourceNames": [SCHEDULER]},
-]
-EXTENDER_RULES: list[Rule] = [
-    *CACHE_RULES,
-    _rule("", ["pods"], ["get"]),
-    _rule("", ["pods/binding"], ["create"]),
+    rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
+    rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
 ]
 
 
-def rbac(*, namespace: str = "kube-system") -> list[dict[str, Any]]:
-    """Accounts, roles and bindings of the scheduler and the extender."""
-    objects: list[dict[str, Any]] = []
-    for name, rules in ((SCHEDULER, SCHEDULER_RULES), (EXTENDER, EXTENDER_RULES)):
-        objects += [
-            _object("v1", "ServiceAccount", name, namespace),
-            {**_object(f"{RBAC}/v1", "ClusterRole", name), "rules": rules},
-            _binding("ClusterRole", name, namespace),
-        ]
-    objects += [
-        {**_object(f"{RBAC}/v1", "Role", SCHEDULER, namespace), "rules": LEASE_RULES},
-        _binding("Role", SCHEDULER, namespace, within=namespace),
+def lease_rules(name: str, *, looks_at: Sequence[str] = ()) -> list[Rule]:
+    """A program's own lease, and those of others it may look at."""
+    rules = [
+        rule("coordination.k8s.io", ["leases"], ["create"]),
+        {**rule("coordination.k8s.io", ["leases"], ["get", "update"]), "resourceNames": [name]},
     ]
-    return objects
+    if looks_at:
+        rules.append({**rule("coordination.k8s.io", ["leases"], ["get"]), "resourceNames": list(looks_at)})
+    return rules
+
+
+LEASE_RULES: list[Rule] = lease_rules(SCHEDULER)
+MONITOR_RULES: list[Rule] = [
+    rule("", ["nodes"], READ),
+    rule("", ["pods"], READ),
+    rule("apps", ["deployments", "replicasets", "statefulsets", "daemonsets"], READ),
+    rule("ecotone.dev", ["clusters", "appgroups"], READ),
+    # Annotations; an admission policy sees to it that nothing else is changed.
+    rule("", ["nodes"], ["patch"]),
+    rule("apps", ["deployments", "replicasets", "statefulsets", "daemonsets"], ["patch"]),
+    rule("ecotone.dev", ["clusters/status", "appgroups/status"], ["patch"]),
+    rule("events.k8s.io", ["events"], ["create", "patch"]),
+]
+DESCHEDULER_RULES: list[Rule] = [
+    *CACHE_RULES,
+    # The pod and its target once more, just before it goes; the only way a running pod is asked to leave.
+    rule("", ["pods", "nodes"], ["get"]),
+    rule("", ["pods/eviction"], ["create"]),
+    rule("ecotone.dev", ["reservations"], ["create", "delete"]),
+    rule("ecotone.dev", ["appgroups/status"], ["patch"]),
+    # A surge: its record on the Deployment, one replica more and less, and which pod goes.
+    rule("apps", ["deployments"], ["get", "patch"]),
+    rule("apps", ["deployments/scale"], ["get", "update"]),
+    rule("autoscaling", ["horizontalpodautoscalers"], ["list"]),
+    rule("", ["pods"], ["patch"]),
+    rule("events.k8s.io", ["events"], ["create", "patch"]),
+]
+# Also whether the scheduler is alive: nothing moves while nobody would place it.
+DESCHEDULER_LEASE_RULES: list[Rule] = lease_rules(DESCHEDULER, looks_at=(SCHEDULER,))
+PROBE_RULES: list[Rule] = [rule("", ["pods"], READ)]
+EXTENDER_RULES: list[Rule] = CACHE_RULES
+EXTENDER_BIND_RULES: list[Rule] = [
+    rule("", ["pods"], ["get"]),
+    rule("", ["pods/binding"], ["create"]),
+]
+
+
+def rbac(
+    components: Sequence[str] = ("scheduler", "monitor", "descheduler", "probe"), *, namespace: str = "kube-system"
+) -> list[dict[str, Any]]:
+    """Accounts, roles and bindings of these programs."""
+    found: list[dict[str, Any]] = []
+    for component, (name, rules, inside) in _PROGRAMS.items():
+        if component in components:
+            found += (
+                account(name, rules, namespace=namespace)
+                if rules
+                else [_object("v1", "ServiceAccount", name, namespace)]
+            )
+            found += _inside(name, inside, namespace=namespace)
+    return found
+
+
+_PROGRAMS: dict[str, tuple[str, list[Rule], list[Rule]]] = {
+    "scheduler": (SCHEDULER, SCHEDULER_RULES, LEASE_RULES),
+    "monitor": (MONITOR, MONITOR_RULES, lease_rules(MONITOR)),
+    "descheduler": (DESCHEDULER, DESCHEDULER_RULES, DESCHEDULER_LEASE_RULES),
+    "probe": (PROBE, [], PROBE_RULES),
+}
+"""Account, rights in the whole cluster, rights in the namespace the programs run in."""
+
+
+def _inside(name: str, rules: list[Rule], *, namespace: str) -> list[dict[str, Any]]:
+    return [
+        {**_object(f"{RBAC}/v1", "Role", name, namespace), "rules": rules},
+        _binding("Role", name, namespace, within=namespace),
+    ]
+
+
+def extender_rbac(*, namespace: str = "kube-system", bind: bool = False) -> list[dict[str, Any]]:
+    """Account, role and binding of the extender: reading alone, unless it is to bind."""
+    return account(EXTENDER, [*EXTENDER_RULES, *(EXTENDER_BIND_RULES if bind else [])], namespace=namespace)
+
+
+def account(name: str, rules: list[Rule], *, namespace: str) -> list[dict[str, Any]]:
+    """A service account with these rights in the whole cluster."""
+    return [
+        _object("v1", "ServiceAccount", name, namespace),
+        {**_object(f"{RBAC}/v1", "ClusterRole", name), "rules": rules},
+        _binding("ClusterRole", name, namespace),
+    ]
 
 
 def _object(version: str, kind: str, name: str, namespace: str | None = None) -> dict[str, Any]:

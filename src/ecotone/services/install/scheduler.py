@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ecotone.services.install.network import network_policy
 from ecotone.services.install.rbac import SCHEDULER
+from ecotone.services.install.workloads import IMAGE, budget, container, deployment, pod, resources
 
 PORT = 10360
-IMAGE = "ecotone:0.1.0"
+NEEDS = resources(cpu="100m", memory="256Mi", memory_limit="2Gi")
+"""Five thousand nodes and fifty thousand pods fit with room to spare."""
 
 
 def scheduler(
@@ -27,56 +30,10 @@ def scheduler(
         f"--lease-namespace={namespace}",
         f"--listen=0.0.0.0:{PORT}",
     ]
+    main = container(arguments, image=image, port=PORT, needs=NEEDS)
+    spec = pod([main], account=SCHEDULER, priority="system-cluster-critical")
     return [
-        deployment(SCHEDULER, namespace=namespace, image=image, arguments=arguments, port=PORT, replicas=replicas),
+        deployment(SCHEDULER, spec, namespace=namespace, replicas=replicas),
         budget(SCHEDULER, namespace=namespace),
+        network_policy(SCHEDULER, namespace=namespace, port=PORT),
     ]
-
-
-def deployment(
-    name: str, *, namespace: str, image: str, arguments: list[str], port: int, replicas: int
-) -> dict[str, Any]:
-    labels = {"app.kubernetes.io/name": name, "app.kubernetes.io/part-of": "ecotone"}
-    probe = {"port": port, "scheme": "HTTP"}
-    container = {
-        "name": "main",
-        "image": image,
-        "command": ["ecotone"],
-        "args": arguments,
-        "ports": [{"name": "http", "containerPort": port}],
-        "livenessProbe": {"httpGet": {"path": "/healthz", **probe}, "initialDelaySeconds": 10},
-        "readinessProbe": {"httpGet": {"path": "/readyz", **probe}},
-        "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
-    }
-    # The scheduler must not wait for itself: its own pods are placed by the cluster's default scheduler.
-    spec = {
-        "serviceAccountName": name,
-        "schedulerName": "default-scheduler",
-        "priorityClassName": "system-cluster-critical",
-        "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [container],
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name, "namespace": namespace, "labels": labels},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": {"app.kubernetes.io/name": name}},
-            "template": {"metadata": {"labels": labels}, "spec": spec},
-        },
-    }
-
-
-def budget(name: str, *, namespace: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app.kubernetes.io/name": name}}},
-    }

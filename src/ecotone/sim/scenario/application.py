@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from ecotone.manifests.yamlpos import Node
-from ecotone.sim.scenario import checks, units
+from ecotone.sim.scenario import checks, grammar, units
 from ecotone.sim.scenario.fields import Fields, flag, items, one_of, resource, text
-from ecotone.sim.scenario.schema import Application, Autoscale, Budget, Call, Endpoint, Service
+from ecotone.sim.scenario.schema import BALANCES, UNIFORM, Application, Autoscale, Budget, Call, Endpoint, Service
 
 PROTOCOLS = ("HTTP", "gRPC", "TCP", "AMQP", "MQTT", "HTTPServerPush")
-_SERVICE = (
-    "name", "replicas", "requests", "limits", "index", "external", "proxy", "pinned", "prefer", "startup", "max-latency",
-    "role", "app-group", "grace", "disruption", "endpoints",
-)  # fmt: skip
-_CALL = ("call", "protocol", "connection", "probability", "count", "request", "response", "async")
 
 
 def read(node: Node, *, nodes: list[str]) -> Application:
-    fields = Fields(node, what="the application", known=("name", "services", "traces", "autoscale"))
+    fields = Fields(node, what="the application", known=grammar.APPLICATION)
     services: dict[str, Service] = {}
     for each in items(fields.need("services"), what="services"):
         service = _service(each, nodes)
@@ -59,13 +54,19 @@ def connection(node: Node) -> bool:
 
 
 def _service(node: Node, nodes: list[str]) -> Service:
-    fields = Fields(node, what="the service", known=_SERVICE)
+    fields = Fields(node, what="the service", known=grammar.SERVICE)
     requests, limits = _resources(fields, "requests"), _resources(fields, "limits")
-    proxy = fields.read("proxy", lambda at: Fields(at, what="the proxy", known=("cpu", "rtt")), None)
+    proxy = fields.read("proxy", lambda at: Fields(at, what="the proxy", known=grammar.PROXY), None)
     external = fields.read("external", flag, False)
     if proxy is not None and not external:
         raise proxy.node.error("only an external service has an output proxy", hint="add `external: true`")
-    prefer = fields.read("prefer", lambda at: Fields(at, what="prefer", known=("tier", "weight")), None)
+    memory_use = fields.read("memory", _memory_use, None)
+    if memory_use is not None and memory_use > limits.get("memory", memory_use):
+        raise fields.need("memory").error(
+            "the pod uses more memory than its limit and would be killed as it starts",
+            hint="lower `use` or raise the limit",
+        )
+    prefer = fields.read("prefer", lambda at: Fields(at, what="prefer", known=grammar.PREFER), None)
     endpoints: dict[str, Endpoint] = {}
     for each in items(fields.get("endpoints"), what="endpoints"):
         endpoint = _endpoint(each)
@@ -79,6 +80,8 @@ def _service(node: Node, nodes: list[str]) -> Service:
         memory_request=requests.get("memory"),
         cpu_limit=limits.get("cpu"),
         memory_limit=limits.get("memory"),
+        memory_use=memory_use,
+        image=fields.read("image", units.size, 0.0),
         index=fields.read("index", lambda at: units.whole(at, what="an index"), None),
         external=external,
         proxy_cpu=proxy.read("cpu", units.duration, 0.0) if proxy else 0.0,
@@ -87,11 +90,13 @@ def _service(node: Node, nodes: list[str]) -> Service:
         prefer_tier=prefer.text("tier") if prefer else None,
         prefer_weight=prefer.read("weight", lambda at: units.whole(at, what="a weight", least=1), 1) if prefer else 1,
         startup=fields.read("startup", units.duration, 0.0),
+        balance=fields.read("balance", lambda at: one_of(at, BALANCES, what="a balance"), UNIFORM),
         max_latency=fields.read("max-latency", units.duration, None),
         role=fields.text("role", "") or None,
         group=fields.text("app-group", "") or None,
         grace=fields.read("grace", units.duration, 30.0),
         budget=fields.read("disruption", _budget, None),
+        tolerates=tuple(text(each, what="a taint's key") for each in items(fields.get("tolerates"), what="tolerates")),
         endpoints=endpoints,
     )
 
@@ -100,12 +105,18 @@ def _resources(fields: Fields, name: str) -> dict[str, int]:
     given = fields.get(name)
     if given is None:
         return {}
-    inner = Fields(given, what=f"`{name}`", known=("cpu", "memory"))
+    inner = Fields(given, what=f"`{name}`", known=grammar.RESOURCES)
     return {kind: resource(kind)(value) for kind in ("cpu", "memory") if (value := inner.get(kind)) is not None}
 
 
+def _memory_use(node: Node) -> int:
+    return resource("memory")(
+        Fields(node, what="`memory`", known=grammar.MEMORY_USE).need("use", hint="write `{use: 80Mi}`")
+    )
+
+
 def _budget(node: Node) -> Budget:
-    fields = Fields(node, what="the disruption budget", known=("max-unavailable", "min-available"))
+    fields = Fields(node, what="the disruption budget", known=grammar.BUDGET)
     most, least = fields.get("max-unavailable"), fields.get("min-available")
     if (most is None) == (least is None):
         raise node.error("a disruption budget has `max-unavailable` or `min-available`, one of the two")
@@ -116,7 +127,7 @@ def _budget(node: Node) -> Budget:
 
 
 def _endpoint(node: Node) -> Endpoint:
-    fields = Fields(node, what="the endpoint", known=("name", "cpu", "stages"))
+    fields = Fields(node, what="the endpoint", known=grammar.ENDPOINT)
     mean, constant = 0.0, False
     if (cpu := fields.get("cpu")) is not None:
         mean, constant = _cpu(cpu)
@@ -130,7 +141,7 @@ def _endpoint(node: Node) -> Endpoint:
 def _cpu(node: Node) -> tuple[float, bool]:
     if node.is_scalar:
         return units.duration(node), False
-    fields = Fields(node, what="`cpu`", known=("mean", "distribution"))
+    fields = Fields(node, what="`cpu`", known=grammar.DEMAND)
     kind = fields.read(
         "distribution", lambda at: one_of(at, ("exponential", "constant"), what="a distribution"), "exponential"
     )
@@ -138,11 +149,14 @@ def _cpu(node: Node) -> tuple[float, bool]:
 
 
 def _call(node: Node) -> Call:
-    fields = Fields(node, what="the call", known=_CALL)
+    fields = Fields(node, what="the call", known=grammar.CALL)
     service, endpoint = target(fields.need("call", hint="write `call: service.endpoint`"))
     probability = fields.read("probability", lambda at: units.number(at, what="a probability"), 1.0)
     if probability > 1.0:
         raise fields.need("probability").error("a probability is at most 1", hint="write for example `0.5`")
+    deadline, soft = fields.read("deadline", units.duration, None), fields.read("soft", flag, False)
+    if soft and deadline is None:
+        raise fields.need("soft").error("`soft` is about a deadline", hint="add `deadline: 50ms`")
     return Call(
         service=service,
         endpoint=endpoint,
@@ -153,6 +167,8 @@ def _call(node: Node) -> Call:
         request=fields.read("request", units.size, 0.0),
         response=fields.read("response", units.size, 0.0),
         detached=fields.read("async", flag, False),
+        deadline=deadline,
+        soft=soft,
     )
 
 
@@ -169,12 +185,17 @@ def _trace(node: Node) -> tuple[tuple[float, int], ...]:
 
 
 def _autoscale(node: Node) -> Autoscale:
-    fields = Fields(node, what="autoscale", known=("cpu", "min", "max"))
-    cpu = units.share(fields.need("cpu"))
-    if cpu <= 0:
+    fields = Fields(node, what="autoscale", known=grammar.AUTOSCALE)
+    cpu = fields.read("cpu", units.share, None)
+    requests = fields.read("requests", lambda at: units.number(at, what="requests per second and pod"), None)
+    if (cpu is None) == (requests is None):
+        raise node.error("an autoscaler has one target", hint="write `cpu: 60%`, or `requests: 5` per second and pod")
+    if cpu is not None and cpu <= 0:
         raise fields.need("cpu").error("the target must be above 0", hint="write for example `60%`")
+    if requests is not None and requests <= 0:
+        raise fields.need("requests").error("the target must be above 0", hint="write for example `5`")
     least = fields.read("min", lambda at: units.whole(at, what="`min`", least=1), 1)
     most = fields.read("max", lambda at: units.whole(at, what="`max`", least=1), 10)
     if most < least:
         raise fields.need("max").error(f"`max` {most} is below `min` {least}")
-    return Autoscale(cpu, least, most)
+    return Autoscale(cpu, least, most, requests, fields.read("scale-down-window", units.duration, 300.0))

@@ -8,6 +8,7 @@ from pathlib import Path
 from ecotone.model.errors import InputError, did_you_mean
 from ecotone.sim.scenario.kubedsm import kubedsm_scenarios
 from ecotone.sim.scenario.reader import read_scenario
+from ecotone.sim.scenario.replicated import replicated_scenarios
 from ecotone.sim.scenario.schema import Scenario
 from ecotone.sim.scenario.sock_shop import sock_shop_scenarios
 from ecotone.sim.scenario.taxis import NAME as POGONIP_2
@@ -24,7 +25,7 @@ def builtin_scenarios() -> dict[str, str]:
         for entry in sorted(folder.iterdir(), key=lambda each: each.name)
         if entry.name.endswith(".yaml") and not entry.name.endswith(".template.yaml")
     }
-    return {**sock_shop_scenarios(), **files, POGONIP_2: pogonip_2(), **kubedsm_scenarios()}
+    return {**sock_shop_scenarios(), **files, POGONIP_2: pogonip_2(), **kubedsm_scenarios(), **replicated_scenarios()}
 
 
 def load_scenario(name: str) -> Scenario:
@@ -45,7 +46,11 @@ def read_text(name: str) -> tuple[str, str, Scenario]:
     try:
         with path.open("rb") as stream:
             content = stream.read(_LARGEST + 1)
+            told = path.stat().st_size
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror}") from None
+    if len(content) > _LARGEST:
+        size = f"{told:,} bytes" if told > _LARGEST else "more"
+        raise InputError(f"a scenario has at most {_LARGEST:,} bytes, this one {size}", file=name)
     scenario = read_scenario(content, file=name)
     return content.decode("utf-8-sig"), name, scenario

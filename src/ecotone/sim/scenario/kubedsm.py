@@ -1,8 +1,13 @@
-"""KubeDSM's family of scenarios: replica counts that change every 90 s, six means and five deviations.
+"""KubeDSM's family of scenarios: loads that change every 90 s, six means and five deviations.
 
 The published generator draws, for each service and cycle, max(1, round(N(m c, s c))) replicas, where c is how many replicas
 would fill an even share of the edge, averaged over CPU and memory; at most ten, where the published autoscalers stop. A
 cycle that would not fit on all nodes together is drawn again. Two minutes with one replica each come before, five after.
+
+The load of a cycle is five requests a second for every replica it asks for, and autoscalers with the published settings
+(5 requests per second and pod, 1 to 10 pods, scale-downs after 5 s) follow it, as on the authors' cluster: a quarter of a
+minute late, at most four pods or twice as many at a time, and not at all within their tolerance. `replayed` gives the same
+loads with the drawn counts as traces instead, for placers that are compared on given counts.
 """
 
 from __future__ import annotations
@@ -14,8 +19,8 @@ from string import Template
 from ecotone.sim.randomness import stream
 
 SERVICES = {"a": (1, 1), "b": (1, 2), "c": (1, 1), "d": (2, 2)}  # cores, units of 950 MiB
-_EDGE = ((4, 4), (3, 3), (4, 6))  # the same of the nodes
-_CLOUD = (16, 22)
+EDGE = ((4, 4), (3, 3), (4, 6))  # the same of the nodes
+CLOUD = (16, 22)
 _BEFORE, _CYCLE, _CYCLES, _END = 120, 90, 12, 1500
 _MOST = 10
 _PER_REPLICA = 5  # requests a second
@@ -34,8 +39,9 @@ class KubeDsm:
     def name(self) -> str:
         return f"kubedsm-{self.mean:g}-{self.deviation:g}"
 
-    def cycles(self) -> list[Counts]:
-        draws = stream(1, "kubedsm", self.name)
+    def cycles(self, number: int = 0) -> list[Counts]:
+        """`number` of the draw: the built-in scenario is draw 0, an experiment's trials are others."""
+        draws = stream(1 + number, "kubedsm", self.name)
         found: list[Counts] = []
         while len(found) < _CYCLES:
             counts = {
@@ -46,20 +52,34 @@ class KubeDsm:
                 found.append(counts)
         return found
 
-    def text(self) -> str:
-        """The scenario file."""
-        file = resources.files("ecotone.sim") / "scenarios" / "kubedsm.template.yaml"
+    def text(self, number: int = 0) -> str:
+        """The scenario file of one draw, with autoscalers."""
+        settings = f"{{requests: {_PER_REPLICA}, min: 1, max: {_MOST}, scale-down-window: 5s}}"
+        autoscalers = dict.fromkeys(SERVICES, settings)
+        return self._text(number, "autoscale", autoscalers, "Autoscalers with the published settings follow the load.")
+
+    def replayed(self, number: int = 0) -> str:
+        """The same with the drawn counts as traces."""
+        traces = {service: _trace(found) for service, found in self._phases(number).items()}
+        return self._text(number, "traces", traces, "Replica counts follow the drawn ones at once (`traces`).")
+
+    def _phases(self, number: int) -> dict[str, list[tuple[int, int, int]]]:
         points = [(0, dict.fromkeys(SERVICES, 1))]
-        points += [(_BEFORE + _CYCLE * number, counts) for number, counts in enumerate(self.cycles())]
+        points += [(_BEFORE + _CYCLE * cycle, counts) for cycle, counts in enumerate(self.cycles(number))]
         points.append((_BEFORE + _CYCLE * _CYCLES, dict.fromkeys(SERVICES, 1)))
-        stretches = {service: _stretches([(at, counts[service]) for at, counts in points]) for service in SERVICES}
+        return {service: _stretches([(at, counts[service]) for at, counts in points]) for service in SERVICES}
+
+    def _text(self, number: int, scaling: str, replicas: dict[str, str], driven: str) -> str:
+        file = resources.files("ecotone.sim") / "scenarios" / "kubedsm.template.yaml"
         return Template(file.read_text(encoding="utf-8")).substitute(
             name=self.name,
             mean=f"{self.mean:g}",
             deviation=f"{self.deviation:g}",
             description=f"Four services of changing size, edge and cloud, {self.mean:g} and {self.deviation:g} (KubeDSM 2024)",
-            traces="\n".join(f"      {service}: {_trace(found)}" for service, found in stretches.items()),
-            load="\n".join(_load(service, *each) for service, found in stretches.items() for each in found),
+            driven=driven,
+            scaling=scaling,
+            replicas="\n".join(f"      {service}: {settings}" for service, settings in replicas.items()),
+            load="\n".join(_load(service, *each) for service, found in self._phases(number).items() for each in found),
         )
 
 
@@ -75,12 +95,12 @@ def kubedsm_scenarios() -> dict[str, str]:
 
 def even_shares() -> dict[str, float]:
     """Replicas of each service that fill its part of the edge, the mean over CPU and memory."""
-    whole = [sum(node[kind] for node in _EDGE) / len(SERVICES) for kind in (0, 1)]
+    whole = [sum(node[kind] for node in EDGE) / len(SERVICES) for kind in (0, 1)]
     return {service: sum(whole[kind] / size[kind] for kind in (0, 1)) / 2 for service, size in SERVICES.items()}
 
 
 def _fits(counts: Counts) -> bool:
-    room = [sum(node[kind] for node in _EDGE) + _CLOUD[kind] for kind in (0, 1)]
+    room = [sum(node[kind] for node in EDGE) + CLOUD[kind] for kind in (0, 1)]
     return all(sum(counts[name] * size[kind] for name, size in SERVICES.items()) <= room[kind] for kind in (0, 1))
 
 
@@ -100,5 +120,6 @@ def _trace(found: list[tuple[int, int, int]]) -> str:
 
 
 def _load(service: str, at: int, end: int, count: int) -> str:
-    arrivals = f"arrivals: {{poisson: {count * _PER_REPLICA}}}"
+    # Regular, as the published load generator sends: a drawn rate would keep autoscalers guessing at their tolerance.
+    arrivals = f"arrivals: {{users: {count * _PER_REPLICA}, every: 1s}}"
     return f"    - {{at: {at}s, for: {end - at}s, entry: {service}.ping, from: [gateway], {arrivals}}}"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from ecotone.manifests.yamlpos import Limits, Node, load_document
 from ecotone.model.selectors import Taint
-from ecotone.sim.network import Link
-from ecotone.sim.scenario import application, checks, units
+from ecotone.sim.scenario import application, checks, grammar, units
 from ecotone.sim.scenario.fields import Fields, items, one_of, resource, text
 from ecotone.sim.scenario.schema import (
+    REGISTRY,
     Control,
+    Link,
     LinkChange,
     Load,
     NetworkSpec,
@@ -25,20 +26,19 @@ from ecotone.sim.scenario.schema import (
 API_VERSION = "ecotone.dev/v1alpha1"
 STATES = ("up", "down", "cordoned", "uncordoned")
 _LIMITS = Limits(max_bytes=8 * 1024 * 1024, max_nodes=500_000)
-_TOP = ("apiVersion", "kind", "metadata", "spec")
-_SPEC = ("duration", "warmup", "cluster", "application", "load", "events", "control", "qos")
+_PERIODS = ("scrape", "monitor", "deschedule", "window", "probe")  # the others may be 0
 
 
 def read_scenario(content: str | bytes, *, file: str) -> Scenario:
     document = load_document(content, file=file, limits=_LIMITS)
-    top = Fields(document, what="the scenario", known=_TOP)
+    top = Fields(document, what="the scenario", known=grammar.TOP)
     if top.text("apiVersion") != API_VERSION:
         raise top.need("apiVersion").error("unknown apiVersion", hint=f"write `{API_VERSION}`")
     if top.text("kind") != "Scenario":
         raise top.need("kind").error(f"`kind: {top.text('kind')}` is no scenario", hint="write `kind: Scenario`")
-    metadata = Fields(top.need("metadata"), what="metadata", known=("name", "description"))
-    spec = Fields(top.need("spec"), what="spec", known=_SPEC)
-    cluster = Fields(spec.need("cluster"), what="the cluster", known=("nodes", "network"))
+    metadata = Fields(top.need("metadata"), what="metadata", known=grammar.METADATA)
+    spec = Fields(top.need("spec"), what="spec", known=grammar.SPEC)
+    cluster = Fields(spec.need("cluster"), what="the cluster", known=grammar.CLUSTER)
     nodes = _nodes(cluster.need("nodes"))
     names = [node.name for node in nodes]
     app = application.read(spec.need("application"), nodes=names)
@@ -56,6 +56,7 @@ def read_scenario(content: str | bytes, *, file: str) -> Scenario:
         node_changes=states,
         control=spec.read("control", _control, Control()),
         qos=spec.read("qos", _qos, None),
+        registry=cluster.read("registry", _registry, REGISTRY),
     )
     checks.check(scenario, spec)
     return scenario
@@ -64,9 +65,7 @@ def read_scenario(content: str | bytes, *, file: str) -> Scenario:
 def _nodes(node: Node) -> tuple[NodeSpec, ...]:
     found: dict[str, NodeSpec] = {}
     for each in items(node, what="nodes"):
-        fields = Fields(
-            each, what="the node", known=("name", "tier", "cpu", "memory", "labels", "taints", "price", "pods")
-        )
+        fields = Fields(each, what="the node", known=grammar.NODE)
         name = fields.text("name")
         if name in found:
             raise fields.need("name").error(f"two nodes are called `{name}`")
@@ -93,12 +92,9 @@ def _labels(node: Node) -> dict[str, str]:
 
 
 def _taint(node: Node) -> Taint:
-    fields = Fields(node, what="the taint", known=("key", "value", "effect"))
+    fields = Fields(node, what="the taint", known=grammar.TAINT)
     effect = one_of(fields.need("effect"), ("NoSchedule", "PreferNoSchedule", "NoExecute"), what="a taint's effect")
     return Taint(key=fields.text("key"), value=fields.text("value", ""), effect=effect)
-
-
-_LINK = ("rtt", "jitter", "bandwidth", "loss")
 
 
 def _qualities(fields: Fields) -> dict[str, float]:
@@ -116,13 +112,13 @@ def _loss(node: Node) -> float:
 def _network(node: Node | None, names: list[str]) -> NetworkSpec:
     if node is None:
         return NetworkSpec()
-    fields = Fields(node, what="the network", known=("default", "links", "routing"))
+    fields = Fields(node, what="the network", known=grammar.NETWORK)
     default = Link()
     if (given := fields.get("default")) is not None:
-        default = Link(**_qualities(Fields(given, what="the default link", known=_LINK)))
+        default = Link(**_qualities(Fields(given, what="the default link", known=grammar.QUALITIES)))
     links: dict[tuple[str, str], Link] = {}
     for each in items(fields.get("links"), what="links"):
-        link = Fields(each, what="the link", known=("between", *_LINK))
+        link = Fields(each, what="the link", known=grammar.LINK)
         pair = _pair(link.need("between"), names)
         if pair in links or pair[::-1] in links:
             raise each.error(f"two links between `{pair[0]}` and `{pair[1]}`")
@@ -142,10 +138,9 @@ def _pair(node: Node, names: list[str]) -> tuple[str, str]:
 
 
 def _load(node: Node, names: list[str]) -> Load:
-    known = ("at", "for", "entry", "from", "arrivals", "connection", "request", "response")
-    fields = Fields(node, what="the load", known=known)
+    fields = Fields(node, what="the load", known=grammar.LOAD)
     service, endpoint = application.target(fields.need("entry"))
-    arrivals = Fields(fields.need("arrivals"), what="arrivals", known=("poisson", "users", "every", "think"))
+    arrivals = Fields(fields.need("arrivals"), what="arrivals", known=grammar.ARRIVALS)
     poisson, users = arrivals.get("poisson"), arrivals.get("users")
     every, think = arrivals.get("every"), arrivals.get("think")
     if (poisson is None) == (users is None):
@@ -189,7 +184,7 @@ def _events(node: Node | None, names: list[str]) -> tuple[tuple[LinkChange, ...]
     links: list[LinkChange] = []
     states: list[NodeChange] = []
     for each in items(node, what="events"):
-        fields = Fields(each, what="the event", known=("at", "link", "node", "state", *_LINK))
+        fields = Fields(each, what="the event", known=grammar.EVENT)
         at = units.duration(fields.need("at"))
         link, name = fields.get("link"), fields.get("node")
         if (link is None) == (name is None):
@@ -206,18 +201,20 @@ def _events(node: Node | None, names: list[str]) -> tuple[tuple[LinkChange, ...]
 
 
 def _control(node: Node) -> Control:
-    fields = Fields(node, what="control", known=("scrape", "monitor", "deschedule", "window", "probe"))
-    periods = {
-        name: units.duration(value) for name, _ in fields.node.items() if (value := fields.get(name)) is not None
-    }
-    for name, period in periods.items():
-        if period <= 0:
+    fields = Fields(node, what="control", known=grammar.CONTROL)
+    found = {name: units.duration(value) for name, _ in fields.node.items() if (value := fields.get(name)) is not None}
+    for name, seconds in found.items():
+        if seconds <= 0 and name in _PERIODS:
             raise fields.need(name).error(f"`{name}` must be above 0", hint="write for example `30s`")
-    return Control(**periods)
+    return Control(**{name.replace("-", "_"): seconds for name, seconds in found.items()})
+
+
+def _registry(node: Node) -> float:
+    return units.rate(Fields(node, what="the registry", known=grammar.REGISTRY).need("bandwidth"))
 
 
 def _qos(node: Node) -> Qos:
-    fields = Fields(node, what="qos", known=("latency", "targets"))
+    fields = Fields(node, what="qos", known=grammar.QOS)
     latency = fields.get("latency")
     targets = fields.get("targets")
     return Qos(

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from ecotone.model.selectors import Taint
-from ecotone.sim.network import Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,23 @@ class NodeSpec:
     taints: tuple[Taint, ...] = ()
     price: float = 0.0
     pods: int = 110
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link's qualities. Seconds, bytes per second, probability."""
+
+    rtt: float = 0.0
+    jitter: float = 0.0
+    bandwidth: float = inf
+    loss: float = 0.0
+
+    @property
+    def plain(self) -> bool:
+        return self.jitter == 0.0 and self.loss == 0.0 and self.bandwidth == inf
+
+
+REGISTRY = 100e6 / 8  # bytes per second at which a node pulls images
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +61,8 @@ class Call:
     request: float = 0.0
     response: float = 0.0
     detached: bool = False  # `async`: the caller does not wait
+    deadline: float | None = None  # what the policy is asked to keep the round trip within; nothing ends a late call
+    soft: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +81,10 @@ class Budget:
     min_available: int | None = None
 
 
+UNIFORM, SAME_ZONE, SAME_NODE = "uniform", "same-zone", "same-node"
+BALANCES = (UNIFORM, SAME_ZONE, SAME_NODE)  # which of a service's ready pods a call goes to
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     name: str
@@ -70,6 +93,8 @@ class Service:
     memory_request: int | None = None
     cpu_limit: int | None = None
     memory_limit: int | None = None
+    memory_use: int | None = None  # of one pod; None: what it requests
+    image: float = 0.0  # bytes to pull before the first start on a node
     index: int | None = None
     external: bool = False
     proxy_cpu: float = 0.0  # seconds of CPU at the output proxy, per call
@@ -78,19 +103,30 @@ class Service:
     prefer_tier: str | None = None
     prefer_weight: int = 1
     startup: float = 0.0
+    balance: str = UNIFORM
     max_latency: float | None = None
     role: str | None = None
     group: str | None = None  # the application it belongs to, where a scenario has several
     grace: float = 30.0
     budget: Budget | None = None
+    tolerates: tuple[str, ...] = ()  # keys of taints
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict)
+
+    @property
+    def memory_in_use(self) -> int:
+        return (self.memory_request or 0) if self.memory_use is None else self.memory_use
 
 
 @dataclass(frozen=True, slots=True)
 class Autoscale:
-    cpu: float  # target share of the request
+    """One of two targets: `cpu`, a share of the request, or `requests` per second and pod. `settle`: a scale-down goes to
+    the highest recommendation of so many seconds."""
+
+    cpu: float | None = None
     least: int = 1
     most: int = 10
+    requests: float | None = None
+    settle: float = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +145,7 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """One stretch of load: either `poisson` arrivals per second, or `users` with `every` or `think`."""
+    """One phase of load: either `poisson` arrivals per second, or `users` with `every` or `think`."""
 
     at: float
     length: float
@@ -141,13 +177,20 @@ class NodeChange:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Periods of the loops, and the window of the monitoring queries."""
+    """Periods of the loops, the window of the monitoring queries, and what it takes until a dead node is noticed.
+
+    The defaults of the latter are Kubernetes' own (node-monitor-grace-period of 1.36, the toleration that every pod gets of
+    an unreachable node), and an ordinary client's time-out.
+    """
 
     scrape: float = 15.0
     monitor: float = 30.0
     deschedule: float = 30.0
     window: float = 60.0
     probe: float = 5.0
+    node_grace: float = 50.0
+    toleration: float = 300.0
+    timeout: float = 10.0  # after which a caller gives up on a node that does not answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,4 +212,5 @@ class Scenario:
     node_changes: tuple[NodeChange, ...] = ()
     control: Control = Control()
     qos: Qos | None = None
+    registry: float = REGISTRY
     description: str = ""

@@ -13,7 +13,7 @@ from string import Template
 LATENCIES = (10, 100, 200, 300, 500)
 ENTRIES = ("[cloud-1]", "[fog-1]", "[fog-2]", "[edge-1]", "[edge-2]", "[edge-3]", "[edge-1]", "all")
 
-_STRETCH = 300
+_PHASE = 300
 _READY = 180  # seconds until the manifests' readiness probes let the slowest pods in
 
 
@@ -50,8 +50,8 @@ class SockShop:
             front_end_startup="30s" if slow else "5s",
             go_startup=f"{_READY}s" if slow else "5s",
             start=start,
-            end=start + _STRETCH * len(self.entries),
-            **{f"at{number}": start + _STRETCH * (number - 1) for number in range(1, len(self.entries) + 1)},
+            end=start + _PHASE * len(self.entries),
+            **{f"at{number}": start + _PHASE * (number - 1) for number in range(1, len(self.entries) + 1)},
             **{f"entry{number}": entry for number, entry in enumerate(self.entries, start=1)},
         )
 

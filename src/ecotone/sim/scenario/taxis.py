@@ -46,5 +46,5 @@ def _host(name: str, cores: int, gibibytes: int, price: int) -> str:
 
 
 def _load(number: int) -> str:
-    what = f"entry: taxi-iot-{number}.ride, from: [cn], request: 1kB, response: 100B, arrivals: {{poisson: 10}}"
+    what = f"entry: taxi-iot-{number}.ride, from: [cn], request: 1kB, response: 100B, arrivals: {{users: 1, every: 1s}}"
     return f"    - {{at: 30s, for: 300s, {what}}}"

@@ -12,26 +12,26 @@ from collections.abc import Mapping
 from ecotone.manifests.yamlpos import Node
 
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(\S*)")
-_TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SIZES = {
+TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+SIZES = {
     "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3,
 }  # fmt: skip
-_RATES = {"bit": 1.0, "kbit": 1e3, "Mbit": 1e6, "Gbit": 1e9}
+RATES = {"bit": 1.0, "kbit": 1e3, "Mbit": 1e6, "Gbit": 1e9}
 
 
 def duration(node: Node) -> float:
     """Seconds."""
-    return _quantity(node, _TIMES, what="duration", example="ms")
+    return _quantity(node, TIMES, what="duration", example="ms")
 
 
 def size(node: Node) -> float:
     """Bytes."""
-    return _quantity(node, _SIZES, what="size", example="kB")
+    return _quantity(node, SIZES, what="size", example="kB")
 
 
 def rate(node: Node) -> float:
     """Bytes per second, from bits per second."""
-    value = _quantity(node, _RATES, what="rate", example="Mbit") / 8
+    value = _quantity(node, RATES, what="rate", example="Mbit") / 8
     if value <= 0:
         raise node.error("a bandwidth must be above 0", hint="leave it out for unlimited bandwidth")
     return value

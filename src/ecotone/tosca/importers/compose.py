@@ -1,8 +1,9 @@
 """From a docker-compose file.
 
-Images, commands, environments, ports, replicas and resources carry over; `depends_on`, `links` and names mentioned in
-the environment become channels. Anything compose knows and Kubernetes would do differently (volumes, networks, build)
-is left out, with a remark where it changes what runs.
+Images, commands, environments, ports, replicas and resources carry over, those of included files and extended services
+too (`compose_files`); `depends_on`, `links` and names mentioned in the environment become channels, and whoever is reached
+by one gets a Service: containers of one compose network need no `ports` for that. Anything compose knows and Kubernetes
+would do differently (volumes, networks, build, secrets, health checks) is left out, with a remark where it changes what runs.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import shlex
 from pathlib import Path
 
 from ecotone.manifests.yamlpos import Node, load_document
-from ecotone.tosca.checks import is_dns_label, label_value_from
-from ecotone.tosca.files import LIMITS
+from ecotone.model.quantity import whole
+from ecotone.tosca.importers.compose_files import Surroundings
 from ecotone.tosca.importers.draft import Draft, DraftChannel, DraftService
-from ecotone.tosca.importers.guess import mentioned, route_type
+from ecotone.tosca.importers.guess import IMAGE_PORTS, mentioned, route_type
+from ecotone.tosca.language.checks import is_dns_label, label_value_from
+from ecotone.tosca.language.files import LIMITS
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([bkmg]?)b?", re.IGNORECASE)
 _UNITS = {"": "", "b": "", "k": "Ki", "m": "Mi", "g": "Gi"}
@@ -25,27 +28,37 @@ _PORT = re.compile(
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::?-([^}]*))?\}")
 
 
-def import_compose(text: str | bytes, *, file: str) -> Draft:
-    """A draft from a compose file; InputError names the place of what cannot be read."""
+def import_compose(text: str | bytes, *, file: str, folder: Path | None = None) -> Draft:
+    """A draft from a compose file; InputError names the place of what cannot be read.
+
+    `folder`: where the files lie that it includes, extends or takes variables from; None: they are not read.
+    """
     root = load_document(text, file=file, limits=LIMITS)
     services = root.get("services")
-    if services is None or not services.is_mapping:
+    if (services is None and root.get("include") is None) or (services is not None and not services.is_mapping):
         raise (services or root).error("a compose file has a mapping `services`")
+    around = Surroundings(folder)
+    found = {key.text: (key, node, where) for key, node, where in around.services(root, folder)}
     named = root.get("name")
     stem = named.text if named is not None and named.text else Path(file).resolve().parent.name
     draft = Draft(label_value_from(stem))
-    names = {key.text: _name(key.text) for key, _ in services.entries()}
+    names = {name: _name(name) for name in found}
     if len(set(names.values())) < len(names):
-        raise services.error("two services would get the same Kubernetes name")
+        raise (services or root).error("two services would get the same Kubernetes name")
+    siblings = {name: node for name, (_, node, _) in found.items()}
     nodes = {}
-    for key, node in services.entries():
-        if not node.is_mapping:
-            raise node.error(f"the service `{key.text}` must be a mapping, not {node.describe()}")
-        nodes[key.text] = node
-        draft.services[names[key.text]] = _service(names[key.text], key, node)
+    for name, (key, given, where) in found.items():
+        if not given.is_mapping:
+            raise given.error(f"the service `{name}` must be a mapping, not {given.describe()}")
+        node = nodes[name] = around.extended(name, given, siblings, where)
+        variables, remarks = around.variables(node, where)
+        draft.services[names[name]] = _service(names[name], key, node, variables)
+        draft.services[names[name]].remarks += remarks
+    draft.remarks += around.remarks
     ports = {name: service.endpoint.get("port") for name, service in draft.services.items()}
     for original, node in nodes.items():
         _channels(draft, original, node, names, ports)
+    _open_reached(draft)
     return draft
 
 
@@ -53,7 +66,7 @@ def _name(text: str) -> str:
     return text if is_dns_label(text) else label_value_from(text)
 
 
-def _service(name: str, key: Node, node: Node) -> DraftService:
+def _service(name: str, key: Node, node: Node, variables: dict[str, str]) -> DraftService:
     service = DraftService(name)
     if name != key.text:
         service.remarks.append(f"called {key.text} in the compose file")
@@ -70,14 +83,38 @@ def _service(name: str, key: Node, node: Node) -> DraftService:
         words = _words(node.get(theirs))
         if words:
             service.settings[ours] = words
-    environment = _environment(node)
+    environment = {**variables, **_environment(node)}
     if environment:
         service.settings["env"] = environment
     _resources(service, node)
     _ports(service, node)
     if node.get("volumes") is not None:
         service.remarks.append("has volumes in the compose file: they are not carried over")
+    service.remarks += _left_out(node)
     return service
+
+
+def _left_out(node: Node) -> list[str]:
+    """What changes how the service runs and has no place in a template."""
+    remarks = []
+    check = node.get("healthcheck")
+    if check is not None and not check.is_null:
+        words = " ".join(_words(check.get("test"))).removeprefix("CMD-SHELL ").removeprefix("CMD ")
+        asked = f" (`{words}`)" if words and words != "NONE" else ""
+        remarks.append(f"has a healthcheck in the compose file{asked}: give its Deployment a readinessProbe")
+    for key in ("secrets", "configs"):
+        given = node.get(key)
+        listed = [] if given is None else [(each.get("source") or each).text for each in given.elements()]
+        if listed:
+            kind = {"secrets": "a Secret", "configs": "a ConfigMap"}[key]
+            remarks.append(f"uses the {key} {', '.join(listed)} in the compose file: mount them from {kind}")
+    mode = node.get("network_mode")
+    if mode is not None and mode.text not in ("", "bridge", "default"):
+        means = {"host": "its Deployment would need hostNetwork: true", "none": "a NetworkPolicy would keep it apart"}
+        other = f"Kubernetes would run it as a container in the pod of {mode.text.partition(':')[2]}"
+        told = means.get(mode.text, other if ":" in mode.text else "pods have one network")
+        remarks.append(f"has network_mode {mode.text} in the compose file: {told}")
+    return remarks
 
 
 def _words(node: Node | None) -> list[str]:
@@ -138,11 +175,37 @@ def _ports(service: DraftService, node: Node) -> None:
             if element.is_scalar:
                 match = _PORT.fullmatch(element.text)
                 number, protocol = (match[2], match[3] or "") if match is not None else ("", "")
-            if number.isdigit() and 1 <= int(number) <= 65535:
-                service.endpoint["port"] = int(number)
+            port = whole(number, most=65_535)
+            if port:
+                service.endpoint["port"] = port
                 if protocol and protocol.upper() != "TCP":
                     service.endpoint["protocol"] = protocol.upper()
                 return
+
+
+def _open_reached(draft: Draft) -> None:
+    """A Service for whoever is called by name and publishes no port: inside a compose network every port is open."""
+    for name in dict.fromkeys(channel.target for channel in draft.channels):
+        service = draft.services[name]
+        if "port" in service.endpoint:
+            continue
+        callers = [draft.services[channel.source] for channel in draft.channels if channel.target == name]
+        port, why = _port_of(service, callers)
+        service.endpoint["port"] = port
+        service.remarks.append(f"others reach it, but it publishes no port: {port} is {why}")
+
+
+def _port_of(service: DraftService, callers: list[DraftService]) -> tuple[int, str]:
+    called = re.compile(rf"(?<![A-Za-z0-9_.-]){re.escape(service.name)}:([0-9]{{1,5}})(?![0-9])")
+    for caller in callers:
+        for variable, value in caller.settings.get("env", {}).items():
+            match = called.search(value)
+            port = whole(match[1], most=65_535) if match is not None else None
+            if port:
+                return port, f"taken from {variable} of {caller.name}"
+    image = str(service.settings["image"]).split("@")[0].rpartition("/")[2].split(":")[0].lower()
+    known = next((port for word, port in IMAGE_PORTS.items() if word in image), None)
+    return (known, f"what {image} listens on by default") if known is not None else (80, "a guess")
 
 
 def _channels(draft: Draft, original: str, node: Node, names: dict[str, str], ports: dict[str, int | None]) -> None:

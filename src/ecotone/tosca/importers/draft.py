@@ -46,6 +46,7 @@ class DraftChannel:
     priority: int | None = None
     deadline_ms: float | int | None = None
     why: str = ""
+    soft: bool = False
 
 
 @dataclass(slots=True)
@@ -55,6 +56,8 @@ class Draft:
     name: str
     services: dict[str, DraftService] = field(default_factory=dict)
     channels: list[DraftChannel] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    """What concerns the whole, above everything else in the file."""
 
     def connect(self, channel: DraftChannel) -> None:
         """Add a channel unless the pair is connected already: explicit knowledge comes before guesses."""
@@ -67,6 +70,7 @@ class Draft:
     def as_template(self) -> str:
         """The template's text."""
         lines = [
+            *map(_comment, self.remarks),
             "tosca_definitions_version: tosca_simple_yaml_1_3",
             "",
             "metadata:",
@@ -82,7 +86,7 @@ class Draft:
         lines.append("  node_templates:")
         for service in self.services.values():
             lines.append("")
-            lines += [f"    # {remark}" for remark in service.remarks]
+            lines += [f"    {_comment(remark)}" for remark in service.remarks]
             lines.append(f"    {emit.text(service.name)}:")
             lines += _indented(emit.document(_template(service)), "      ")
             lines += self._routes(service.name)
@@ -93,9 +97,14 @@ class Draft:
         lines = ["      requirements:"] if routes else []
         for channel in routes:
             if channel.why:
-                lines.append(f"      # {channel.why}")
+                lines.append(f"      {_comment(channel.why)}")
             lines += _indented(emit.document([{"route": _route(channel)}]), "      ")
         return lines
+
+
+def _comment(text: str) -> str:
+    """One line whatever it quotes: remarks repeat words of files, which must not end the comment."""
+    return "# " + "".join(each if each.isprintable() else "?" for each in " ".join(text.split()))
 
 
 def _template(service: DraftService) -> dict[str, Any]:
@@ -119,6 +128,8 @@ def _route(channel: DraftChannel) -> dict[str, Any]:
         properties["priority"] = channel.priority
     if channel.deadline_ms is not None:
         properties["deadline"] = f"{channel.deadline_ms:.12g} ms"
+        if channel.soft:
+            properties["soft"] = True
     relationship: Any = {"type": channel.type, "properties": properties} if properties else channel.type
     return {"node": channel.target, "relationship": relationship}
 

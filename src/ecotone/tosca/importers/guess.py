@@ -55,6 +55,31 @@ _PORTS = {
     11211: "TCPRoute",
     27017: "TCPRoute",
 }
+# What programs listen on unless told otherwise, by a word of their images' names.
+IMAGE_PORTS = {
+    "postgres": 5432,
+    "mysql": 3306,
+    "mariadb": 3306,
+    "mongo": 27017,
+    "redis": 6379,
+    "valkey": 6379,
+    "memcached": 11211,
+    "rabbitmq": 5672,
+    "kafka": 9092,
+    "nats": 4222,
+    "mosquitto": 1883,
+    "elasticsearch": 9200,
+    "opensearch": 9200,
+    "cassandra": 9042,
+    "consul": 8500,
+    "etcd": 2379,
+    "minio": 9000,
+    "zipkin": 9411,
+    "nginx": 80,
+    "httpd": 80,
+    "traefik": 80,
+    "caddy": 80,
+}
 _MENTION = re.compile(
     r"(?:([a-z][a-z0-9+.-]*)://)?(?:[^\s/@,;]*@)?([a-z][a-z0-9-]*(?:\.[a-z0-9.-]+)?)(?::([0-9]{1,5}))?"
 )
@@ -62,7 +87,7 @@ _LONGEST = 4096
 
 
 def route_type(*, scheme: str | None, port: int | None) -> str:
-    """The relationship type a scheme or a well-known port speaks for."""
+    """The relationship type that a scheme or a well-known port implies."""
     if scheme:
         known = _SCHEMES.get(scheme.split("+")[0].split(":")[0].lower())
         if known is not None:

@@ -13,15 +13,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ecotone.manifests.keys import AFFINITY, APP_GROUP, DEADLINES, EXTERNAL, INDEX, PROTOCOLS, ROLE
+from ecotone.manifests.keys import AFFINITY, APP_GROUP, DEADLINES, EXTERNAL, INDEX, PROTOCOLS, ROLE, SOFT_DEADLINES
 from ecotone.manifests.yamlpos import Node
 from ecotone.model.errors import InputError
-from ecotone.tosca.checks import RESERVED_LABELS, is_dns_label, label_value_from
+from ecotone.model.quantity import whole
 from ecotone.tosca.importers.draft import DEFAULT_PRIORITY, Draft, DraftChannel, DraftService
 from ecotone.tosca.importers.guess import mentioned
 from ecotone.tosca.importers.objects import WORKLOADS, at, json_mapping, kind, name, objects, plain, strings, text
+from ecotone.tosca.language.checks import RESERVED_LABELS, is_dns_label, label_value_from
 from ecotone.tosca.ordering import order
 
+DEEPEST = 999_999_999
 _KEPT_ANNOTATIONS = frozenset({EXTERNAL, "kubectl.kubernetes.io/last-applied-configuration"})
 
 
@@ -44,8 +46,9 @@ def import_manifests(texts: Iterable[tuple[str, str | bytes]], *, app_group: str
         if kind(external) == "Service" and text(at(external, "spec", "type")) == "ExternalName":
             _external_name(draft, external)
     aliases = _aliases(found, workloads)
+    peers = {service_name(workload): workload for workload in workloads}
     for workload in workloads:
-        connect(draft, workload, aliases)
+        connect(draft, workload, aliases, peers)
     _keep_indices(draft, workloads)
     return draft
 
@@ -88,10 +91,11 @@ def _service(workload: Node, found: list[Node]) -> DraftService:
     replicas = at(workload, "spec", "replicas")
     if replicas is not None and replicas.value != 1:
         service.settings["replicas"] = replicas.plain()
-    host, separator, port = annotations.get(EXTERNAL, "").rpartition(":")
-    if separator and port.isdigit():
+    host, _, port = annotations.get(EXTERNAL, "").rpartition(":")
+    number = whole(port, most=65_535)
+    if host and number is not None:
         service.external = True
-        service.endpoint = {"host": host, "port": int(port)}
+        service.endpoint = {"host": host, "port": number}
         _proxy(service, container, pod)
     else:
         _own_pods(service, container, pod, pod_labels)
@@ -275,20 +279,58 @@ def _aliases(found: list[Node], workloads: list[Node]) -> dict[str, str]:
     return aliases
 
 
-def connect(draft: Draft, workload: Node, aliases: dict[str, str]) -> None:
-    """Channels of a workload: static affinities if it has any, else mentions in its environment."""
+def _called_by(workload: Node, target: str, peers: dict[str, Node]) -> bool:
+    """True if the channel between the two is the target's: affinity stands on both ends, protocols on the caller's.
+
+    Where neither end names a protocol, the one nearer to the entry points is the caller.
+    """
+    other = peers.get(target)
+    source = service_name(workload)
+    if other is None or source not in _listed(other, AFFINITY):
+        return False
+    here, there = target in _listed(workload, PROTOCOLS), source in _listed(other, PROTOCOLS)
+    if here != there:
+        return there
+    return not here and (_depth(other), target) < (_depth(workload), source)
+
+
+def _listed(workload: Node, key: str) -> dict[str, Any]:
+    return json_mapping(strings(at(workload, "spec", "template", "metadata", "annotations")).get(key))
+
+
+def _depth(workload: Node) -> int:
+    written = strings(at(workload, "spec", "template", "metadata", "labels")).get(INDEX, "")
+    return whole(written, most=DEEPEST) or 0
+
+
+def _own_part(priority: int, protocol: object, other: object) -> int:
+    """Of a pair that calls each other, the part of the pair's priority that belongs to this direction."""
+    mine, theirs = (DEFAULT_PRIORITY.get(f"{each}Route", 1) for each in (protocol, other))
+    return priority * mine // (mine + theirs)
+
+
+def connect(draft: Draft, workload: Node, aliases: dict[str, str], peers: dict[str, Node]) -> None:
+    """Channels of a workload: static affinities if it has any, else mentions in its environment.
+
+    `peers` are the workloads by name: a channel between two is listed by both and drawn once.
+    """
     source = service_name(workload)
     annotations = strings(at(workload, "spec", "template", "metadata", "annotations"))
-    deadlines = json_mapping(annotations.get(DEADLINES))
+    hard = json_mapping(annotations.get(DEADLINES))
+    deadlines = {**json_mapping(annotations.get(SOFT_DEADLINES)), **hard}
     affinity = json_mapping(annotations.get(AFFINITY))
     protocols = json_mapping(annotations.get(PROTOCOLS))
     for target, priority in affinity.items():
-        if target in draft.services and _is_priority(priority):
+        if target in draft.services and _is_priority(priority) and not _called_by(workload, target, peers):
             deadline = deadlines.get(target)
             limit = deadline if _is_priority(deadline) and deadline else None
             named = f"{protocols.get(target)}Route"
             kind_of = named if named in DEFAULT_PRIORITY else "PriorityRoute"
-            draft.connect(DraftChannel(source, target, kind_of, int(priority), limit))
+            other = _listed(peers[target], PROTOCOLS).get(source) if target in peers and target != source else None
+            both = other is not None and target in protocols
+            value = _own_part(int(priority), protocols.get(target), other) if both else int(priority)
+            soft = limit is not None and target not in hard
+            draft.connect(DraftChannel(source, target, kind_of, value, limit, soft=soft))
     if affinity:
         return
     environment = draft.services[source].settings.get("env", {})
@@ -310,7 +352,7 @@ def _keep_indices(draft: Draft, workloads: list[Node]) -> None:
     computed = order(list(draft.services), pairs).index
     for workload in workloads:
         labels = strings(at(workload, "spec", "template", "metadata", "labels"))
-        written = labels.get(INDEX, "")
+        written = whole(labels.get(INDEX, ""), most=DEEPEST)
         service = service_name(workload)
-        if written.isdigit() and int(written) != computed[service]:
-            draft.services[service].settings["index"] = int(written)
+        if written is not None and written != computed[service]:
+            draft.services[service].settings["index"] = written

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ecotone.manifests.yamlpos import Node, load_documents
-from ecotone.tosca.files import LIMITS
+from ecotone.tosca.language.files import LIMITS
 
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")
 

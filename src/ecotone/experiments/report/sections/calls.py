@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import sqrt
 
-from ecotone.experiments.report.charts.graph import Box, Curve, graph
-from ecotone.experiments.report.html import Markup
-from ecotone.experiments.report.numbers import three_digits
+from ecotone.drawing.charts.graph import Box, Curve, graph
+from ecotone.drawing.html import Markup
+from ecotone.drawing.numbers import three_digits
+from ecotone.drawing.tables import beside
 from ecotone.experiments.report.sections.card import card
-from ecotone.experiments.report.tables import beside
-from ecotone.experiments.report.traffic import USERS, Channel, channels
+from ecotone.experiments.report.traffic import USERS, PairTraffic, channels
 from ecotone.sim.scenario import Scenario
 from ecotone.sim.scenario.schema import Service
 
@@ -41,7 +41,7 @@ def calls(scenario: Scenario | None) -> Markup | None:
     return card("The application", picture, table, reading=reading)
 
 
-def _cells(channel: Channel) -> list[str]:
+def _cells(channel: PairTraffic) -> list[str]:
     protocols = ", ".join(channel.protocols) or "–"
     return [three_digits(channel.calls), _rate(channel.bytes), protocols, "no" if channel.detached else "yes"]
 
@@ -63,7 +63,7 @@ def _title(service: Service) -> str:
     return ", ".join(words)
 
 
-def _said(ends: tuple[str, str], channel: Channel) -> str:
+def _said(ends: tuple[str, str], channel: PairTraffic) -> str:
     return f"{_ends(ends)}: {three_digits(channel.calls)} calls per second, {_rate(channel.bytes)}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ecotone.experiments.report.html import Markup, element
+from ecotone.drawing.html import Markup, element
 
 
 def card(title: str, *content: object, reading: object = None) -> Markup:

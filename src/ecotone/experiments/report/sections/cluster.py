@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import isfinite
 
-from ecotone.experiments.report.charts.frame import across, chart
+from ecotone.drawing.charts.frame import across, chart
+from ecotone.drawing.html import Markup, element
+from ecotone.drawing.numbers import ms, percent, shortened, three_digits
+from ecotone.drawing.palette import TIERS, tier_of
+from ecotone.drawing.tables import beside
 from ecotone.experiments.report.distances import Distances
-from ecotone.experiments.report.html import Markup, element
-from ecotone.experiments.report.numbers import ms, percent, shortened, three_digits
-from ecotone.experiments.report.palette import TIERS, tier_of
 from ecotone.experiments.report.sections.card import card
-from ecotone.experiments.report.tables import beside
-from ecotone.sim.network import Link
 from ecotone.sim.scenario import Scenario
-from ecotone.sim.scenario.schema import NodeSpec
+from ecotone.sim.scenario.schema import Link, NodeSpec
 
 _ROW = 62
 _ABREAST = 3

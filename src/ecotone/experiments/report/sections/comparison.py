@@ -1,17 +1,17 @@
-"""Policies side by side: the middle, the slow and the slowest requests, failures and evictions."""
+"""Policies side by side: the middle, the slow and the slowest requests, failures and moves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ecotone.experiments.report.charts.rows import Row, dot, rows, span
-from ecotone.experiments.report.charts.scale import Scale, reaching
+from ecotone.drawing.charts.rows import Row, dot, rows, span
+from ecotone.drawing.charts.scale import Scale, reaching
+from ecotone.drawing.html import Markup, element
+from ecotone.drawing.numbers import count, ms, percent, small_share, three_digits
+from ecotone.drawing.tables import table
 from ecotone.experiments.report.headline import best
-from ecotone.experiments.report.html import Markup, element
-from ecotone.experiments.report.numbers import count, ms, percent, small_share, three_digits
-from ecotone.experiments.report.reading import Policy
+from ecotone.experiments.report.results import Policy
 from ecotone.experiments.report.sections.card import card
-from ecotone.experiments.report.tables import table
 
 
 def comparison(policies: Sequence[Policy]) -> Markup | None:
@@ -50,28 +50,37 @@ def _marks(policy: Policy, scale: Scale) -> list[Markup]:
 def _table(policies: Sequence[Policy]) -> Markup:
     leaders = best(policies)
     several = any(each.p95_interval for each in policies)
+    priced = any(each.cost is not None for each in policies)
     failures_matter = any(each.failed for each in policies)
+    promised = any(each.counted is not None for each in policies)
     header = ["policy", "p50", "p95", *(["95 % interval"] if several else []), "p99", "against baseline",
               *(["95 % interval"] if several else []), "failed", *(["p95, failures counted"] if failures_matter else []),
-              "evictions", "requests"]  # fmt: skip
+              *(["latency by tier"] if promised else []), "moves", *(["cost per hour"] if priced else []),
+              "requests"]  # fmt: skip
     body = []
-    for place, each in enumerate(policies):
+    for index, each in enumerate(policies):
         name = [
             _dot(each),
             each.name,
             element("span", "best", class_="badge") if each in leaders and len(leaders) < len(policies) else None,
         ]
-        against = "baseline" if place == 0 else percent(each.gain, signed=True)
+        against = "baseline" if index == 0 else percent(each.gain, signed=True)
         body.append([
             name, ms(each.p50), element("b", ms(each.p95)), *([_between(each.p95_interval, ms)] if several else []),
-            ms(each.p99), against, *([_between(each.gain_interval if place else None, _exact)] if several else []),
+            ms(each.p99), against, *([_between(each.gain_interval if index else None, _exact)] if several else []),
             small_share(each.failed_share), *([ms(each.with_failures)] if failures_matter else []),
-            count(each.evictions), count(each.requests),
+            *([ms(each.counted)] if promised else []), count(each.evictions),
+            *(["–" if each.cost is None else three_digits(each.cost)] if priced else []), count(each.requests),
         ])  # fmt: skip
     return table(
         header,
         body,
-        caption="Response times, failures and evictions per policy; evictions are per trial",
+        caption="Response times, failures and moves per policy; moves are per trial"
+        + (
+            ", latency by tier is the mean of what the tiers of a service's pods are declared to cost"
+            if promised
+            else ""
+        ),
         class_="figures",
     )
 

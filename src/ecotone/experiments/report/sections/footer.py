@@ -9,9 +9,9 @@ from shlex import quote
 from typing import Any
 
 import ecotone
-from ecotone.experiments.report.html import Markup, element
-from ecotone.experiments.report.numbers import clock
-from ecotone.experiments.report.reading import Policy
+from ecotone.drawing.html import Markup, element
+from ecotone.drawing.numbers import clock
+from ecotone.experiments.report.results import Policy
 from ecotone.sim.scenario import Scenario
 
 
@@ -20,7 +20,11 @@ def footer(
 ) -> Markup:
     name = str(result.get("scenario") or (scenario.name if scenario else "unknown"))
     trials = max((policy.trials for policy in policies), default=0)
+    text = extra.get("text")
     facts = [("Scenario", name)]
+    if text is not None:
+        digest = sha256(str(text).encode(errors="backslashreplace")).hexdigest()[:16]
+        facts.append(("Scenario file", f"{extra.get('source', name)}, sha256 {digest}"))
     if scenario is not None:
         facts.append(
             ("Length", f"{clock(scenario.duration)} simulated, the first {clock(scenario.warmup)} not measured")
@@ -32,18 +36,30 @@ def footer(
         ("Version", f"ecotone {ecotone.__version__}"),
         ("Figures", f"sha256 {_digest(result)}"),
     ]
-    command = extra.get("command") or _command(result, name, policies, trials)
+    command = extra.get("command") or _command(result, name, policies, trials, extra)
     listed = element("dl", [element("div", element("dt", key), element("dd", value)) for key, value in facts])
     notes = [element("p", note) for note in extra.get("notes") or ()]
     again = element("p", "The same command gives the same figures, to the byte:")
     code = element("pre", element("code", command), tabindex=0, aria_label="Command")
-    return element("footer", element("h2", "Get these figures again"), listed, again, code, notes)
+    return element("footer", element("h2", "Get these figures again"), listed, again, code, _file(text), notes)
 
 
-def _command(result: Mapping[str, Any], name: str, policies: Sequence[Policy], trials: int) -> str:
-    words = ["ecotone", "simulate", quote(name)]
-    for policy in policies:
-        words += ["--policy", quote(policy.name)]
+def _file(text: object) -> Markup | None:
+    """The scenario itself, so that the page is enough to get its figures again."""
+    if text is None:
+        return None
+    shown = element("pre", element("code", str(text), id="scenario-file"), tabindex=0, aria_label="Scenario file")
+    return element("details", element("summary", "The scenario file"), shown)
+
+
+def _command(
+    result: Mapping[str, Any], name: str, policies: Sequence[Policy], trials: int, extra: Mapping[str, Any]
+) -> str:
+    """`source` is the scenario as it was given, a name or a file; `arguments` how the policies were."""
+    words = ["ecotone", "simulate", quote(str(extra.get("source") or name))]
+    given = extra.get("arguments")
+    named = [word for policy in policies for word in ("--policy", policy.name)] if given is None else list(given)
+    words += [quote(word) for word in named]
     words += ["--trials", str(trials), "--seed", quote(str(result.get("seed", 0)))]
     return " ".join([*words, "--report", "report"])
 

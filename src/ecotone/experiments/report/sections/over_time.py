@@ -1,20 +1,20 @@
-"""The 95th percentile over the run's time, per policy, with every eviction marked below it."""
+"""The 95th percentile over the run's time, per policy, with every move marked below it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ecotone.experiments.report.charts.frame import across, chart, horizontal_grid, vertical_axis_labels
-from ecotone.experiments.report.charts.hover import hover
-from ecotone.experiments.report.charts.legend import policy_legend
-from ecotone.experiments.report.charts.line import Line, lines, same
-from ecotone.experiments.report.charts.scale import Scale, TimeAxis, from_zero
-from ecotone.experiments.report.html import Markup, element
-from ecotone.experiments.report.numbers import clock, count, ms, shortened, three_digits
-from ecotone.experiments.report.reading import Policy
+from ecotone.drawing.charts.frame import across, chart, horizontal_grid, vertical_axis_labels
+from ecotone.drawing.charts.hover import hover
+from ecotone.drawing.charts.legend import policy_legend
+from ecotone.drawing.charts.line import Line, lines, same
+from ecotone.drawing.charts.scale import Scale, TimeAxis, from_zero
+from ecotone.drawing.html import Markup, element
+from ecotone.drawing.numbers import clock, count, ms, shortened, three_digits
+from ecotone.drawing.tables import beside
+from ecotone.experiments.report.results import Policy
 from ecotone.experiments.report.sections.card import card
-from ecotone.experiments.report.tables import beside
-from ecotone.experiments.report.timeline import Happening, Stretch, moves, trials_over_time
+from ecotone.experiments.report.timeline import Happening, Phase, moves, trials_over_time
 
 _HEIGHT = 260
 _LANE = 18
@@ -24,7 +24,7 @@ LEFT = 104
 
 
 def over_time(
-    policies: Sequence[Policy], *, end: float, stretches: Sequence[Stretch], happenings: Sequence[Happening]
+    policies: Sequence[Policy], *, end: float, phases: Sequence[Phase], happenings: Sequence[Happening]
 ) -> Markup | None:
     drawn = [Line(each.name, each.slot, points) for each in policies if (points := trials_over_time(each))]
     if not drawn:
@@ -37,7 +37,7 @@ def over_time(
     below = _GAP + _LANE * len(moving) if moving else 0
     moments = sorted({point.x for line in drawn for point in line.points})
     picture = chart(
-        _ground(stretches, x, _HEIGHT + below),
+        _ground(phases, x, _HEIGHT + below),
         horizontal_grid(y, height=_HEIGHT, labels=[(tick, three_digits(tick)) for tick in y.ticks()]),
         vertical_axis_labels(x, height=_HEIGHT + below, labels=TimeAxis(x).labels()),
         _happenings(happenings, x),
@@ -48,27 +48,27 @@ def over_time(
         hover=hover(x, drawn, head=[clock(each) for each in moments]),
     )  # fmt: skip
     legend = policy_legend([(line.name, line.slot) for line in drawn], toggles=True)
-    reading = _reading(policies, moving, stretches, y) + same(drawn)
+    reading = _reading(policies, moving, phases, y) + same(drawn)
     return card("Over time", legend, picture, _table(drawn), reading=reading)
 
 
-def _reading(policies: Sequence[Policy], moving: Sequence[Policy], stretches: Sequence[Stretch], y: Scale) -> str:
+def _reading(policies: Sequence[Policy], moving: Sequence[Policy], phases: Sequence[Phase], y: Scale) -> str:
     parts = [
         "95th percentile of the response time, in milliseconds" + (" on a logarithmic scale" if y.logarithmic else "")
     ]
     if any(len(each.runs) > 1 for each in policies):
         parts.append("the line is the middle trial at each moment, the band runs from the lowest trial to the highest")
-    if stretches:
-        parts.append("numbers at the top are the stretches of load")
+    if phases:
+        parts.append("numbers at the top are the phases of load")
     if moving:
-        parts.append("each tick below is an eviction" + (" in one of the trials" if len(policies[0].runs) > 1 else ""))
+        parts.append("each tick below is a move" + (" in one of the trials" if len(policies[0].runs) > 1 else ""))
     return "; ".join(parts) + "."
 
 
-def _ground(stretches: Sequence[Stretch], x: Scale, height: float) -> list[Markup]:
-    """Every second stretch shaded, its number and what it asks for on top; those at the same time share a place."""
-    together: dict[tuple[float, float], list[Stretch]] = {}
-    for each in stretches:
+def _ground(phases: Sequence[Phase], x: Scale, height: float) -> list[Markup]:
+    """Every second phase shaded, its number and what it asks for on top; those at the same time share a place."""
+    together: dict[tuple[float, float], list[Phase]] = {}
+    for each in phases:
         together.setdefault((each.start, each.end), []).append(each)
     marks = []
     for place, ((start, end), found) in enumerate(list(together.items())[:24]):
@@ -90,7 +90,9 @@ def _happenings(happenings: Sequence[Happening], x: Scale) -> list[Markup]:
         place = across(x.at(each.at))
         title = element("title", f"{clock(each.at)} {each.what}")
         marks.append(element("line", title, x1=place, x2=place, y1=0, y2=_HEIGHT, class_="happening"))
-        marks.append(element("text", shortened(each.what, 34), x=place, y=12, dx=4, class_="tick strong wide"))
+        late = x.at(each.at) > 0.7  # words to the left of the line, or they would leave the picture
+        words = {"dx": -4, "class_": "tick strong wide end"} if late else {"dx": 4, "class_": "tick strong wide"}
+        marks.append(element("text", shortened(each.what, 48), x=place, y=12, **words))
     return marks
 
 
@@ -103,7 +105,7 @@ def _lane(policy: Policy, x: Scale, top: float) -> Markup:
         ticks.append(element("line", element("title", said), x1=place, x2=place, y1=top + 3, y2=top + _LANE - 3))
     base = element("line", x1="0", x2="100%", y1=top + _LANE / 2, y2=top + _LANE / 2, class_="grid")
     name = element(
-        "text", shortened(policy.name, 15), element("title", f"{policy.name}: {count(len(found))} evictions in all trials"),
+        "text", shortened(policy.name, 15), element("title", f"{policy.name}: {count(len(found))} moves in all trials"),
         x=-10, y=top + _LANE / 2 + 4, class_=f"name small end f{policy.slot}",
     )  # fmt: skip
     faint = " faint" if len(policy.runs) > 1 else ""

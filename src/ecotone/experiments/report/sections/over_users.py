@@ -5,22 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ecotone.experiments.report.charts.frame import chart, horizontal_grid, vertical_axis_labels
-from ecotone.experiments.report.charts.hover import hover
-from ecotone.experiments.report.charts.legend import policy_legend
-from ecotone.experiments.report.charts.line import Line, Point, lines, same
-from ecotone.experiments.report.charts.scale import Scale, reaching
-from ecotone.experiments.report.html import Markup
-from ecotone.experiments.report.numbers import ms, number, pair, percent, three_digits
-from ecotone.experiments.report.reading import Policy
+from ecotone.drawing.charts.frame import chart, horizontal_grid, vertical_axis_labels
+from ecotone.drawing.charts.hover import hover
+from ecotone.drawing.charts.legend import policy_legend
+from ecotone.drawing.charts.line import Line, Point, lines, same
+from ecotone.drawing.charts.scale import Scale, reaching
+from ecotone.drawing.html import Markup
+from ecotone.drawing.numbers import ms, number, pair, percent, three_digits
+from ecotone.drawing.tables import beside
+from ecotone.experiments.report.results import Policy
 from ecotone.experiments.report.sections.card import card
-from ecotone.experiments.report.tables import beside
 
 _HEIGHT = 260
 
 
 def over_users(sweep: Sequence[Mapping[str, Any]], policies: Sequence[Policy]) -> Markup | None:
     """`sweep` has an entry per number of users: {"users": n, "summary": [...]}."""
+    return curves(
+        sweep, policies, title="More users", unit=" users",
+        reading="95th percentile of the response time in milliseconds over the number of virtual users",
+    )  # fmt: skip
+
+
+def curves(
+    sweep: Sequence[Mapping[str, Any]],
+    policies: Sequence[Policy],
+    *,
+    title: str,
+    reading: str,
+    unit: str = "",
+    names: Mapping[float, str] | None = None,
+) -> Markup | None:
+    """A line per policy; `users` of an entry is its place on the axis, which `names` may call something else."""
+    called = names or {}
     drawn = [line for policy in policies if (line := _line(sweep, policy)) is not None]
     users = sorted({point.x for line in drawn for point in line.points})
     if len(users) < 2:
@@ -29,19 +46,19 @@ def over_users(sweep: Sequence[Mapping[str, Any]], policies: Sequence[Policy]) -
     points = [point for line in drawn for point in line.points]
     ends = [point.high for point in points if point.high is not None]
     y = reaching([point.y for point in points if point.y is not None], ends=ends)
-    names = ", ".join(line.name for line in drawn)
+    listed = ", ".join(line.name for line in drawn)
+    heads = [called.get(each, f"{each:g}{unit}") for each in users]
     picture = chart(
         horizontal_grid(y, height=_HEIGHT, labels=[(tick, three_digits(tick)) for tick in y.ticks()]),
-        vertical_axis_labels(x, height=_HEIGHT, labels=[(each, f"{each:g}") for each in users]),
+        vertical_axis_labels(x, height=_HEIGHT, labels=[(each, called.get(each, f"{each:g}")) for each in users]),
         lines(drawn, x=x, y=y, height=_HEIGHT, markers=True),
-        height=_HEIGHT, label=f"95th percentile of the response time over the number of users, for {names}",
-        hover=hover(x, drawn, head=[f"{each:g} users" for each in users]),
+        height=_HEIGHT, right=28, label=f"{title}: 95th percentile of the response time for {listed}",
+        hover=hover(x, drawn, head=heads),
     )  # fmt: skip
-    reading = "95th percentile of the response time in milliseconds over the number of virtual users"
     reading += "; the bands are 95 % confidence intervals over trials." if ends else "."
     reading += " Those that end at the top go further." if max(ends, default=0.0) > y.high else ""
     legend = policy_legend([(line.name, line.slot) for line in drawn], toggles=True)
-    return card("More users", legend, picture, _table(sweep, drawn, users), reading=reading + same(drawn))
+    return card(title, legend, picture, _table(sweep, drawn, users, heads), reading=reading + same(drawn))
 
 
 def _line(sweep: Sequence[Mapping[str, Any]], policy: Policy) -> Line | None:
@@ -56,7 +73,9 @@ def _line(sweep: Sequence[Mapping[str, Any]], policy: Policy) -> Line | None:
     return Line(policy.name, policy.slot, sorted(points, key=lambda point: point.x)) if points else None
 
 
-def _table(sweep: Sequence[Mapping[str, Any]], drawn: Sequence[Line], users: Sequence[float]) -> Markup:
+def _table(
+    sweep: Sequence[Mapping[str, Any]], drawn: Sequence[Line], users: Sequence[float], heads: Sequence[str]
+) -> Markup:
     gains = {
         (number(entry.get("users")), each.get("policy")): number(each.get("vs_baseline"))
         for entry in sweep
@@ -71,5 +90,4 @@ def _table(sweep: Sequence[Mapping[str, Any]], drawn: Sequence[Line], users: Seq
             text = ms(at[each].y) if each in at else "–"
             cells.append(f"{text} ({percent(gain, signed=True)})" if gain else text)
         rows.append([line.name, *cells])
-    header = ["policy", *(f"{each:g} users" for each in users)]
-    return beside(header, rows, caption="95th percentile by number of users, with the difference to the baseline")
+    return beside(["policy", *heads], rows, caption="95th percentile, with the difference to the baseline")

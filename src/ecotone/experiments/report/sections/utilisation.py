@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ecotone.experiments.report.charts.legend import policy_legend
-from ecotone.experiments.report.charts.rows import Row, bar, rows
-from ecotone.experiments.report.charts.scale import Scale, from_zero
-from ecotone.experiments.report.html import Markup
-from ecotone.experiments.report.numbers import percent
-from ecotone.experiments.report.reading import Policy, average
+from ecotone.drawing.charts.legend import policy_legend
+from ecotone.drawing.charts.rows import Row, bar, rows
+from ecotone.drawing.charts.scale import Scale, from_zero
+from ecotone.drawing.html import Markup
+from ecotone.drawing.numbers import percent
+from ecotone.drawing.tables import beside
+from ecotone.experiments.report.results import Policy, average
 from ecotone.experiments.report.sections.card import card
-from ecotone.experiments.report.tables import beside
 
 _MOST = 30
 _BAR = 7
@@ -55,10 +55,10 @@ def _bars(
 ) -> list[Markup]:
     top = (height - _BAR * len(shown)) / 2
     marks = []
-    for place, policy in enumerate(shown):
+    for index, policy in enumerate(shown):
         value = shares[policy.name].get(node)
         if value is not None:
             title = f"{node} under {policy.name}: {percent(value)}"
-            y = top + _BAR * place
+            y = top + _BAR * index
             marks.append(bar(scale, 0.0, value, y=y, height=_BAR - 1, class_=f"f{policy.slot}", title=title))
     return marks

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
-from ecotone.experiments.report.charts.frame import chart, vertical_axis_labels
-from ecotone.experiments.report.charts.legend import legend
-from ecotone.experiments.report.charts.scale import Scale, TimeAxis
-from ecotone.experiments.report.charts.swimlanes import LANE, MOST_LANES, MOST_MOMENTS, Piece, Where, lanes, pieces
-from ecotone.experiments.report.html import Markup, element
-from ecotone.experiments.report.numbers import clock, count, number, percent
-from ecotone.experiments.report.reading import Policy
+from ecotone.drawing.charts.frame import chart, vertical_axis_labels
+from ecotone.drawing.charts.legend import legend
+from ecotone.drawing.charts.scale import Scale, TimeAxis
+from ecotone.drawing.charts.swimlanes import LANE, MOST_LANES, MOST_MOMENTS, Piece, Where, lanes, pieces
+from ecotone.drawing.html import Markup, element
+from ecotone.drawing.numbers import clock, count, number, percent
+from ecotone.drawing.tables import beside
+from ecotone.experiments.report.results import Policy
 from ecotone.experiments.report.sections.card import card
-from ecotone.experiments.report.tables import beside
 from ecotone.experiments.report.timeline import moves
+from ecotone.sim.scenario import Scenario
 
 Samples = list[tuple[float, Mapping[str, Where]]]
 
@@ -31,13 +33,21 @@ def mentioned_nodes(policies: Sequence[Policy]) -> list[str]:
 
 
 def where_pods_were(
-    policies: Sequence[Policy], *, end: float, services: Sequence[str], colours: Mapping[str, str]
+    policies: Sequence[Policy],
+    *,
+    end: float,
+    services: Sequence[str],
+    colours: Mapping[str, str],
+    users: Sequence[Piece] = (),
 ) -> Markup | None:
-    figures = [figure for policy in policies if (figure := _figure(policy, end, services, colours)) is not None]
+    """`users` is where they enter and when: the lane that the others should follow."""
+    figures = [figure for policy in policies if (figure := _figure(policy, end, services, colours, users)) is not None]
     if not figures:
         return None
     reading = "Each lane is a service, its colour the node that runs it; a lane with several pods is shared out. "
-    reading += "Triangles mark evictions; a gap is a time without a pod."
+    if users:
+        reading += "The first lane shows where users enter: the more of the other lanes share its colour, the nearer they are. "
+    reading += "Triangles mark moves; a gap is a time without a pod."
     if any(len(policy.runs) > 1 for policy in policies):
         reading += " The trial shown is each policy's middle one by p95."
     shown = list(colours.items())
@@ -46,13 +56,32 @@ def where_pods_were(
     return card("Where every pod was", key, element("div", figures, class_="multiples"), reading=reading)
 
 
-def _figure(policy: Policy, end: float, order: Sequence[str], colours: Mapping[str, str]) -> Markup | None:
+def users_lane(scenario: Scenario | None) -> list[Piece]:
+    """Where users enter over time, each node by its share of the requests' sources."""
+    if scenario is None or not scenario.load:
+        return []
+    moments = sorted({at for load in scenario.load for at in (load.at, min(scenario.duration, load.at + load.length))})
+    found = []
+    for start, until in pairwise(moments):
+        here: dict[str, int] = {}
+        for load in scenario.load:
+            if load.at <= start and until <= load.at + load.length:
+                for node in load.sources:
+                    here[node] = here.get(node, 0) + 1
+        found.append(Piece(start, until, here))
+    return found
+
+
+def _figure(
+    policy: Policy, end: float, order: Sequence[str], colours: Mapping[str, str], users: Sequence[Piece]
+) -> Markup | None:
     run = policy.example
     samples = _samples(run)
     if run is None or not samples:
         return None
     by_service = _lanes(samples, end, order)
-    drawn = dict(list(by_service.items())[:MOST_LANES])
+    first = {"users enter at": users} if users else {}
+    drawn: dict[str, Sequence[Piece]] = {**first, **dict(list(by_service.items())[:MOST_LANES])}
     x = Scale(0.0, max(end, samples[-1][0], 1.0))
     marks: dict[str, list[tuple[float, str]]] = {}
     for move in moves(run)[:1000]:
@@ -65,7 +94,7 @@ def _figure(policy: Policy, end: float, order: Sequence[str], colours: Mapping[s
         height=height, left=104, label=f"Where the pods of each service were over time under {policy.name}",
     )  # fmt: skip
     name = element("h3", element("span", policy.name, class_=f"policy c{policy.slot}"), " ", _subtitle(run, policy))
-    hidden = len(by_service) - len(drawn)
+    hidden = len(by_service) - len(drawn) + len(first)
     note = element("p", f"{hidden} more services are not drawn.", class_="note") if hidden > 0 else None
     return element("figure", name, picture, note, _table(policy, by_service))
 
@@ -74,7 +103,7 @@ def _subtitle(run: Mapping[str, Any], policy: Policy) -> Markup:
     words = [f"trial {run['trial']}"] if len(policy.runs) > 1 and "trial" in run else []
     evictions = number(run.get("evictions"))
     if evictions is not None:
-        words.append("no eviction" if evictions == 0 else f"{count(evictions)} eviction{'s' if evictions != 1 else ''}")
+        words.append("no move" if evictions == 0 else f"{count(evictions)} move{'s' if evictions != 1 else ''}")
     return element("small", ", ".join(words))
 
 

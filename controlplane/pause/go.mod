@@ -1,0 +1,3 @@
+module ecotone.dev/controlplane/pause
+
+go 1.26.0

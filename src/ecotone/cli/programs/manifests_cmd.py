@@ -1,0 +1,121 @@
+"""``ecotone manifests``: what to install, for ``kubectl apply -f -``."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from ecotone.kube.resources import is_label
+from ecotone.model.errors import InputError, did_you_mean
+
+
+def manifests(
+    *,
+    part: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Only these parts, such as crds, rbac, admission, rules; everything but the extender if left out."
+        ),
+    ] = None,
+    component: Annotated[
+        list[str] | None,
+        typer.Option("--component", help="scheduler, monitor, descheduler or probe; all if left out. Repeat."),
+    ] = None,
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Where the programs run.")] = "kube-system",
+    image: Annotated[str | None, typer.Option("--image", help="Image that contains `ecotone`.")] = None,
+    scheduler_name: Annotated[str, typer.Option("--scheduler-name", help="Name pods ask for.")] = "ecotone",
+    policy: Annotated[str, typer.Option("--policy", help="Policy of scheduler, descheduler and extender.")] = "ecotone",
+    prometheus: Annotated[str | None, typer.Option("--prometheus", help="Prometheus that the monitor reads.")] = None,
+    allow_from: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-from", help="CIDR from which the extender may be reached (a kube-scheduler's node). Repeat."
+        ),
+    ] = None,
+    front_end: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--front-end", metavar="NAMESPACE/WORKLOAD:PORT", help="Print an input proxy for it instead. Repeat."
+        ),
+    ] = None,
+    proxy_image: Annotated[str | None, typer.Option("--proxy-image", help="Image of the input proxy's Envoy.")] = None,
+    external: Annotated[
+        list[str] | None,
+        typer.Option("--external", metavar="NAME=HOST:PORT", help="Print an output proxy for it instead. Repeat."),
+    ] = None,
+    output: Annotated[str, typer.Option("-o", "--output", help="yaml, json or name.")] = "yaml",
+) -> None:
+    """Print CRDs, roles, policies and programs, with rules for Prometheus and dashboards for Grafana.
+
+    Examples:
+
+        ecotone manifests --image registry.example/ecotone:0.1.0 | kubectl apply -f -
+
+        ecotone manifests --component scheduler | kubectl apply -f -
+
+        ecotone manifests extender
+
+        ecotone manifests -n shop --front-end shop/front-end:8079 --external orders-db=db.example:5432
+    """
+    from ecotone.scheduling.profiles.policies import resolve
+    from ecotone.services.install import COMPONENTS, PARTS, PROMETHEUS, input_proxy, installation, output_proxy
+    from ecotone.services.install.proxies import ENVOY
+    from ecotone.services.install.workloads import IMAGE
+
+    resolve(policy)
+    if not is_label(namespace):
+        raise InputError(f"--namespace {namespace}: no name of a namespace", hint="lower case letters, digits and -")
+    for given, known, what in ((part or (), PARTS, "part"), (component or (), tuple(COMPONENTS), "component")):
+        for name in given:
+            if name not in known:
+                raise InputError(f"unknown {what} {name!r}", hint=did_you_mean(name, known) or ", ".join(known))
+    objects: list[dict[str, Any]] = []
+    if front_end or external:
+        for each in front_end or ():
+            objects += input_proxy(each, image=proxy_image or ENVOY)
+        for each in external or ():
+            objects += output_proxy(each, namespace=namespace)
+    else:
+        objects = installation(
+            part or (),
+            components=component or tuple(COMPONENTS),
+            namespace=namespace,
+            image=image or IMAGE,
+            policy=policy,
+            scheduler_name=scheduler_name,
+            prometheus=prometheus or PROMETHEUS,
+            allow_from=[_cidr(one) for one in allow_from or ()],
+        )
+    sys.stdout.write(_render(objects, output))
+
+
+def _cidr(text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text))
+    except ValueError:
+        raise InputError(
+            f"--allow-from {text}: a range of addresses is expected", hint="for example 10.0.0.0/24"
+        ) from None
+
+
+def _render(objects: list[dict[str, Any]], output: str) -> str:
+    match output:
+        case "yaml":
+            import yaml
+
+            # Through JSON, so that what two objects share is written twice instead of as an alias.
+            plain = json.loads(json.dumps(objects))
+            return str(yaml.safe_dump_all(plain, sort_keys=False, explicit_start=True))
+        case "json":
+            return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}, indent=2) + "\n"
+        case "name":
+            return "".join(f"{one['kind'].lower()}/{one['metadata']['name']}\n" for one in objects)
+    raise InputError(f"unknown output {output!r}", hint="yaml, json or name")
+
+
+def register(app: typer.Typer) -> None:
+    app.command("manifests")(manifests)

@@ -1,0 +1,93 @@
+"""``ecotone serve monitor``: measurements become annotations."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ecotone.cli.programs.serve import Context, Kubeconfig, Listen, Verbose, set_up_logging
+from ecotone.model.errors import InputError
+
+
+def monitor(
+    *,
+    prometheus: Annotated[str, typer.Option("--prometheus", help="Address of Prometheus.", show_default=False)],
+    prometheus_token_file: Annotated[
+        Path | None, typer.Option(help="File with the bearer token for Prometheus (https only).")
+    ] = None,
+    prometheus_ca: Annotated[
+        Path | None, typer.Option(help="Certificates that Prometheus' own is checked with.")
+    ] = None,
+    prometheus_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds a question may take.")] = 10.0,
+    cluster: Annotated[bool, typer.Option("--cluster/--no-cluster", help="Measure nodes (Cluster resources).")] = True,
+    applications: Annotated[
+        bool, typer.Option("--applications/--no-applications", help="Measure workloads (AppGroup resources).")
+    ] = True,
+    window: Annotated[
+        str, typer.Option("--window", help="Time over which is averaged; at least four scrapes. spec.window wins.")
+    ] = "2m",
+    max_age: Annotated[float, typer.Option(min=10.0, help="Seconds after which readers distrust a value.")] = 300.0,
+    leader_elect: Annotated[bool, typer.Option("--leader-elect", help="Only one of several replicas acts.")] = False,
+    lease_namespace: Annotated[str, typer.Option(help="Namespace of the lease.")] = "kube-system",
+    lease_name: Annotated[str, typer.Option(help="Name of the lease.")] = "ecotone-monitor",
+    lease_duration: Annotated[float, typer.Option(help="Seconds until a silent leader is replaced.")] = 15.0,
+    lease_renew_deadline: Annotated[float, typer.Option(help="Seconds a leader acts without renewing.")] = 10.0,
+    lease_retry_period: Annotated[float, typer.Option(help="Seconds between attempts.")] = 2.0,
+    watch_silence: Annotated[float, typer.Option(help="Seconds of silence after which a watch is replaced.")] = 150.0,
+    listen: Listen = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    verbose: Verbose = False,
+) -> None:
+    """Read a Prometheus and write what it measured as annotations on nodes and workloads.
+
+    A Cluster resource activates the measuring of nodes, an AppGroup resource that of an application's workloads. Nothing is
+    written without one.
+
+    Examples:
+
+        ecotone serve monitor --prometheus http://prometheus.monitoring:9090
+
+        ecotone serve monitor --prometheus http://127.0.0.1:9090 --no-applications --window 1m --listen 127.0.0.1:10363
+    """
+    set_up_logging(verbose)
+    from ecotone.kube.kubeconfig import connect
+    from ecotone.kube.lease import LeaseTimes
+    from ecotone.services.monitor.annotations import Rules
+    from ecotone.services.monitor.program import serve
+    from ecotone.services.monitor.settings import MonitorSettings
+    from ecotone.telemetry.prometheus import PrometheusSettings
+    from ecotone.telemetry.window import parse_window
+
+    if not cluster and not applications:
+        raise InputError("nothing is left to monitor", hint="leave out --no-cluster or --no-applications")
+    try:
+        lease = LeaseTimes(lease_duration, lease_renew_deadline, lease_retry_period)
+    except ValueError as error:
+        raise InputError(
+            str(error), hint="see --lease-duration, --lease-renew-deadline, --lease-retry-period"
+        ) from None
+    settings = MonitorSettings(
+        prometheus=PrometheusSettings(
+            prometheus, token_file=prometheus_token_file, ca_file=prometheus_ca, timeout=prometheus_timeout
+        ),
+        identity=f"{socket.gethostname()}_{os.getpid()}",
+        cluster=cluster,
+        applications=applications,
+        window=parse_window(window),
+        rules=Rules(max_age=max_age),
+        leader_elect=leader_elect,
+        lease=lease,
+        lease_namespace=lease_namespace,
+        lease_name=lease_name,
+        silence=watch_silence,
+    )
+    serve(connect(kubeconfig=kubeconfig, context=context), settings, listen=listen)
+
+
+def register(serve_app: typer.Typer) -> None:
+    serve_app.command("monitor")(monitor)

@@ -1,0 +1,1 @@
+"""Verbs of the simulator: scenarios, comparisons, published evaluations."""

@@ -1,0 +1,134 @@
+"""`ecotone experiment`: published evaluations, ours beside theirs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from ecotone.experiments.campaign.registry import Result
+
+Where = Literal["simulator", "testbed"]
+HELP = """Reproduce a published table or figure and print it beside the published numbers. Without a name: what there is.
+
+Examples:
+
+    ecotone experiment
+
+    ecotone experiment sophos --quick --report report
+
+    ecotone experiment sophos --latency 100 --users 50 --trials 3 -o json
+
+    sudo ecotone experiment sophos --on testbed --keep results --report report
+"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("experiment", help=HELP)(experiment)
+
+
+def experiment(  # noqa: PLR0917 - typer reads the options from here
+    name: Annotated[str | None, typer.Argument(help="Which one.", show_default=False)] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="The same shape in minutes.")] = False,
+    trials: Annotated[
+        int | None, typer.Option("--trials", "--runs", min=1, help="Repetitions.", show_default=False)
+    ] = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", "-p", help="sophos: a further policy, by name or ./my_plugin.py:Class; repeatable."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Equal seeds give equal results.")] = 1,
+    report: Annotated[Path | None, typer.Option(help="Write pages and plots into this folder.")] = None,
+    latency: Annotated[list[float] | None, typer.Option(help="Only these latencies, ms; repeatable.")] = None,
+    users: Annotated[list[int] | None, typer.Option(help="Only these numbers of users; repeatable.")] = None,
+    chains: Annotated[
+        str, typer.Option(help="sophos: single (as published) or full (every database round trip).")
+    ] = "single",
+    think: Annotated[bool, typer.Option("--think", help="sophos: users think 1 s after each answer.")] = False,
+    permute: Annotated[
+        bool, typer.Option("--permute", help="sophos: phases enter in another order each trial.")
+    ] = False,
+    limits: Annotated[bool, typer.Option("--stock-limits", help="sophos: the manifests' CPU limits.")] = False,
+    readiness: Annotated[
+        bool, typer.Option("--stock-readiness", help="sophos: the manifests' 180 s readiness.")
+    ] = False,
+    twice: Annotated[bool, typer.Option("--twice", help="sophos: twice the latency named.")] = False,
+    bound: Annotated[bool, typer.Option(help="sophos: also search the best static placement.")] = True,
+    on: Annotated[
+        Where, typer.Option("--on", help="Simulated, or on real nodes of this machine (root).")
+    ] = "simulator",
+    workers: Annotated[int | None, typer.Option(min=1, help="Processes; all cores by default.")] = None,
+    dask: Annotated[str | None, typer.Option(help="Send the runs to this (trusted) Dask scheduler.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--keep", help="Keep finished runs here, and take up those there.")
+    ] = None,
+    output: Annotated[str, typer.Option("-o", "--output", help="table, wide, json, yaml, csv or name.")] = "table",
+) -> None:
+    from ecotone.cli.simulation.simulate import check_folder, check_output, contenders
+    from ecotone.cli.terminal.progress import Bar
+    from ecotone.experiments.campaign.registry import EXPERIMENTS, Options, find
+    from ecotone.model.errors import InputError
+
+    check_output(output)
+    if name is None:
+        for each in EXPERIMENTS.values():
+            typer.echo(each.name if output == "name" else f"{each.name:16} {each.summary}")
+        return
+    if chains not in ("single", "full"):
+        raise InputError(f"unknown chains {chains!r}", hint="single or full")
+    found = find(name)
+    policies = [each for each in contenders(policy or [], []) if each.name not in ("kube-default", "sophos", "ecotone")]
+    check_folder(report, "--report")
+    check_folder(folder, "--keep")
+    chosen = {
+        "full_chains": chains == "full", "think": think, "permute": permute, "stock_limits": limits,
+        "stock_readiness": readiness, "twice": twice, "bound": bound,
+    }  # fmt: skip
+    with Bar(name) as progress:
+        options = Options(
+            runs=trials, seed=seed, report=report, quick=quick, latencies=tuple(latency or ()), users=tuple(users or ()),
+            variant=chosen, policies=policies, workers=workers, dask=dask, folder=folder, testbed=on == "testbed",
+            progress=progress,
+            say=lambda text: typer.echo(text, err=True),
+        )  # fmt: skip
+        result = found.run(options)
+    show(result, output)
+    for path in result.plots:
+        typer.echo(f"wrote {path}", err=True)
+
+
+def show(result: Result, output: str) -> None:
+    whole = {
+        "experiment": result.name,
+        "tables": [
+            {"title": each.title, "header": list(each.header), "rows": [list(row) for row in each.rows]}
+            for each in result.tables
+        ],
+        "notes": list(result.notes),
+        "figures": dict(result.figures),
+    }
+    if output == "json":
+        typer.echo(json.dumps(whole, indent=1))
+    elif output == "yaml":
+        import yaml
+
+        typer.echo(yaml.safe_dump(json.loads(json.dumps(whole)), sort_keys=False, allow_unicode=True), nl=False)
+    elif output == "name":
+        typer.echo(result.name)
+    else:
+        print_tables(result, output)
+
+
+def print_tables(result: Result, output: str) -> None:
+    from ecotone.cli.terminal.output import Output, print_table, print_text
+
+    for each in result.tables:
+        print_text(f"# {each.title}" if output == "csv" else each.title)
+        rows = [["-" if cell is None else str(cell) for cell in row] for row in each.rows]
+        print_table(each.header, rows, right=range(1, len(each.header)), output=Output(output))
+        print_text("")
+    for note in () if output == "csv" else result.notes:
+        print_text(f"- {note}")

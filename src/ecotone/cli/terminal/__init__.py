@@ -1,0 +1,1 @@
+"""What reaches a person: tables, documents, notes and progress."""

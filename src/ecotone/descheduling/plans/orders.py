@@ -1,0 +1,114 @@
+"""In which order the pods of a plan go.
+
+A flip takes all but one replica of every workload at once, and the rest when those are Ready; waves take one of each; a
+frontier takes whole workloads, callers first. A workload's only replica goes by surge: its replacement is Ready before it
+leaves. Which order is best depends on what requests pay meanwhile:
+
+    excess = sum over stages of seconds x (J during the stage - J at the end)
+
+The least excess wins among the orders that at no time cost more than now and leave no node busier than `BUSY`; if there is
+none, the least excess, and the plan says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ecotone.model.arrays import Floats, Ints
+from ecotone.scheduling.response.application import Application
+from ecotone.scheduling.response.prediction import Prediction
+
+BUSY = 0.9
+LOST_MS = 1000.0  # what a request that finds no pod counts for
+_SLACK = 1.02  # of the present cost: a difference that nobody notices
+
+Unit = tuple[int, int, int]  # workload, from, to
+Stages = tuple[tuple[Unit, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spare:
+    """Per workload: how many pods may go at a time, and whether replacements come first."""
+
+    pods: Ints
+    surge: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    name: str
+    stages: Stages
+    excess: float
+    safe: bool
+
+
+def orders(
+    application: Application, prediction: Prediction, target: Ints, spare: Spare, *, seconds: float
+) -> list[Order]:
+    """Every order there is, the best first."""
+    found: dict[Stages, Order] = {}
+    for name, stages in _stagings(application, target, spare):
+        if stages not in found:
+            found[stages] = judged(name, stages, application, prediction, spare, seconds=seconds)
+    return sorted(found.values(), key=lambda each: (not each.safe, each.excess, len(each.stages), each.name))
+
+
+def _units(application: Application, target: Ints) -> list[list[Unit]]:
+    """Per workload: from where to where, surplus and deficit paired in the order of nodes."""
+    found = []
+    for workload, (here, there) in enumerate(zip(application.counts, target, strict=True)):
+        leaves = np.repeat(np.arange(len(here)), np.maximum(here - there, 0)).tolist()
+        comes = np.repeat(np.arange(len(here)), np.maximum(there - here, 0)).tolist()
+        found.append([(workload, a, b) for a, b in zip(leaves, comes, strict=True)])
+    return found
+
+
+def _stagings(application: Application, target: Ints, spare: Spare) -> Iterator[tuple[str, Stages]]:
+    units = _units(application, target)
+    most = [max(1, int(each)) for each in spare.pods]
+    yield "flip", _side_by_side([_chunks(each, most[number]) for number, each in enumerate(units)])
+    yield "waves", _side_by_side([_chunks(each, 1) for each in units])
+    one_by_one = [chunk for number in application.order for chunk in _chunks(units[number], most[number])]
+    yield "frontier", tuple(one_by_one)
+
+
+def _chunks(units: list[Unit], size: int) -> list[tuple[Unit, ...]]:
+    return [tuple(units[at : at + size]) for at in range(0, len(units), size)]
+
+
+def _side_by_side(parts: list[list[tuple[Unit, ...]]]) -> Stages:
+    longest = max((len(part) for part in parts), default=0)
+    return tuple(tuple(unit for part in parts if place < len(part) for unit in part[place]) for place in range(longest))
+
+
+def judged(
+    name: str, stages: Stages, application: Application, prediction: Prediction, spare: Spare, *, seconds: float
+) -> Order:
+    """What carrying out an order costs until it is done, and whether no request is slower meanwhile."""
+    way, target = _way(application, stages, spare)
+    placements = np.concatenate([application.counts[np.newaxis], way, target[np.newaxis]]).astype(np.float64)
+    costs = np.minimum(prediction.cost(placements), LOST_MS)
+    busy = prediction.busy(placements)
+    start, steps, end = costs[0], costs[1:-1], costs[-1]
+    allowed = np.maximum(BUSY, busy[0])
+    safe = bool((steps <= start * _SLACK).all() and (busy[1:-1] <= allowed + 1e-9).all())
+    return Order(name, stages, float(seconds * (steps - end).sum()), safe)
+
+
+def _way(application: Application, stages: Stages, spare: Spare) -> tuple[Floats, Ints]:
+    """[stage, w, n]: the pods that serve while the replacements of a stage start; and [w, n] at the end."""
+    here = application.counts.copy()
+    found = []
+    for stage in stages:
+        left = here.copy()
+        for workload, origin, _ in stage:
+            if not spare.surge[workload]:
+                left[workload, origin] -= 1
+        found.append(left)
+        for workload, origin, to in stage:
+            here[workload, origin] -= 1
+            here[workload, to] += 1
+    return np.array(found, dtype=np.float64).reshape((len(stages), *here.shape)), here

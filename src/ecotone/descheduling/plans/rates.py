@@ -1,0 +1,126 @@
+"""Where an application's load is going, from the measurements of now and of the time before.
+
+Rates are averages over a window. When users have just moved, half of the window still shows them where they were; when they
+have just come, it holds a time without them, and the CPU that their requests need is underestimated as much as their
+number. What changed between the last two measurements is therefore taken to go on for one more: flows that grew are larger
+by the same amount, flows that shrank are smaller. A load that only moved keeps its size, and changes that may be chance
+(less than `NOTABLE` of all flows) are taken as they are. Monitoring writes only what differs from what is written, so figures
+that have stood for as long as the last change took to show up, `LONGEST` at the most, have settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ecotone.model.state import ClusterState
+from ecotone.scheduling.response.application import Application, Calls
+
+MEMORY = "rates"
+NOTABLE = 0.2
+LONGEST = 120.0
+_USERS = "@"
+
+Flows = dict[str, float]
+
+
+@dataclass(frozen=True)
+class _Noted:
+    """Flows that were first seen at `since`, and those before them, which had been seen `apart` seconds earlier."""
+
+    flows: Flows
+    since: float
+    before: Flows | None = None
+    apart: float = 0.0
+
+    @classmethod
+    def read(cls, kept: object) -> _Noted | None:
+        match kept:
+            case [dict() as flows, float() as since, dict() | None as before, float() as apart]:
+                return cls(flows, since, before, apart)
+            case _:
+                return None
+
+
+class Rates:
+    """The last two different measurements of every application, by its first workload."""
+
+    def __init__(self, state: ClusterState) -> None:
+        kept = state.memory.get(MEMORY)
+        self._names = state.nodes.names
+        self._moment = float(state.now)
+        self._before = dict(kept) if isinstance(kept, Mapping) else {}
+        self._now: dict[str, _Noted] = {}
+
+    def note(self, application: Application) -> None:
+        name = "/".join(application.names[0])
+        flows = self._flows(application)
+        last = _Noted.read(self._before.get(name))
+        if last is None:
+            self._now[name] = _Noted(flows, self._moment)
+        elif last.flows == flows:
+            self._now[name] = last
+        else:
+            self._now[name] = _Noted(flows, self._moment, last.flows, self._moment - last.since)
+
+    def _flows(self, application: Application) -> Flows:
+        """Requests per second by who sends them to whom; users are told by `@` and their node."""
+        names = ["/".join(name) for name in application.names]
+        found = {f"{names[call.caller]}>{names[call.callee]}": float(call.rate) for call in application.calls}
+        for workload, place in np.argwhere(application.users > 0.0).tolist():
+            node = self._names[application.rows[place]]
+            found[f"{_USERS}{node}>{names[workload]}"] = float(application.users[workload, place])
+        return found
+
+    def new(self, application: Application) -> bool:
+        """True if there was no time before: nobody knows yet how large its load will be."""
+        return self._now["/".join(application.names[0])].before is None
+
+    def ahead(self, application: Application) -> Application:
+        """The application with the flows that the next measurement will show if things go on."""
+        noted = self._now["/".join(application.names[0])]
+        now, before = noted.flows, noted.before
+        if before is None or self._moment - noted.since >= min(noted.apart, LONGEST):
+            return application
+        everything = sorted(now.keys() | before.keys())
+        changed = sum(abs(now.get(name, 0.0) - before.get(name, 0.0)) for name in everything)
+        if changed < NOTABLE * max(sum(now.values()), sum(before.values())):
+            return application
+        flows = {name: max(0.0, 2 * rate - before.get(name, 0.0)) for name, rate in now.items()}
+        size, last = _from_users(now), _from_users(before)
+        if _from_users(flows) <= 0.0:
+            return application
+        if size < last:  # a load that shrinks is taken as it is, only where it comes from goes on changing
+            flows |= {name: rate for name, rate in now.items() if not name.startswith(_USERS)}
+        scale = max(size, 2 * size - last) / _from_users(flows)
+        return self._with(
+            application,
+            {name: scale * rate if name.startswith(_USERS) else rate for name, rate in flows.items()},
+        )
+
+    def _with(self, application: Application, flows: Flows) -> Application:
+        """CPU follows the requests that each workload gets."""
+        names = ["/".join(name) for name in application.names]
+        users = application.users.copy()
+        for workload, place in np.argwhere(users > 0.0).tolist():
+            users[workload, place] = flows[f"{_USERS}{self._names[application.rows[place]]}>{names[workload]}"]
+        calls = tuple(
+            Calls(call.caller, call.callee, flows[f"{names[call.caller]}>{names[call.callee]}"])
+            for call in application.calls
+        )
+        before, after = application.users.sum(axis=1), users.sum(axis=1)
+        for old, new in zip(application.calls, calls, strict=True):
+            before[old.callee] += old.rate
+            after[new.callee] += new.rate
+        growth = np.divide(after, before, out=np.ones_like(before), where=before > 0.0)
+        return replace(application, users=users, calls=calls, use=application.use * growth, rate=float(users.sum()))
+
+    def write(self, memory: Mapping[str, object]) -> dict[str, object]:
+        kept = {name: [each.flows, each.since, each.before, each.apart] for name, each in self._now.items()}
+        return {**memory, MEMORY: kept}
+
+
+def _from_users(flows: Flows) -> float:
+    return sum(rate for name, rate in flows.items() if name.startswith(_USERS))

@@ -1,0 +1,280 @@
+"""The rule `plans`: applications whose requests are counted move by plans, everything else by the best single gain.
+
+A plan is accepted if it saves what somebody notices (`min_gain` milliseconds and `min_relative_gain`) and if that pays for
+the way within `horizon` seconds; a return to where a workload came from lately must save twice as much. From then on it is
+one decision: the cool-down, moves per run and one pod per workload count it once, and its steps follow each other as soon
+as replacements are Ready.
+
+Plans are made for the flows that the next measurement will show if things go on (`rates`). A first measurement says too
+little about the CPU that a load will need: then a plan must pay with `rising` times the CPU as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ecotone.descheduling.best_gain import take_best_moves
+from ecotone.descheduling.eligibility import budgets_of
+from ecotone.descheduling.plans import plan as plans_in
+from ecotone.descheduling.plans.limits import Care, limits_of
+from ecotone.descheduling.plans.orders import Order, Spare, judged, orders
+from ecotone.descheduling.plans.plan import Plan, Step
+from ecotone.descheduling.plans.progress import following
+from ecotone.descheduling.plans.rates import Rates
+from ecotone.descheduling.plans.rest import AtRest, digest_of
+from ecotone.descheduling.plans.search import Search
+from ecotone.descheduling.plans.trial import Stages, settle
+from ecotone.descheduling.run import Run
+from ecotone.model.arrays import Ints, Mask
+from ecotone.model.decisions import Decisions, Evict
+from ecotone.model.objects import Pod, PodKind, WorkloadKey
+from ecotone.model.snapshot import Snapshot
+from ecotone.scheduling.costs.peers import amount, requests_of, traffic_of
+from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
+from ecotone.scheduling.profiles.profile import Profile
+from ecotone.scheduling.response.application import Application
+from ecotone.scheduling.response.graph import applications
+from ecotone.scheduling.response.prediction import Prediction
+
+_ATTEMPTS = 12
+
+
+def _part_of(plan: Plan) -> str:
+    gain = f"{plan.there:.4g} ms per request instead of {plan.here:.4g} ms"
+    return f"its application moves as a whole to {gain}: there this is its place, or its turn comes in a later stage"
+
+
+def plans(snapshot: Snapshot, profile: Profile, settings: DeschedulerSettings, **args: Any) -> Decisions:
+    return _Run(snapshot, profile, settings, Care(**args)).plans()
+
+
+class _Run(Run):
+    def __init__(self, snapshot: Snapshot, profile: Profile, settings: DeschedulerSettings, care: Care) -> None:
+        super().__init__(snapshot, profile, settings)
+        self.care = care
+        self._under_way: list[Plan] = []
+        self._counted: set[WorkloadKey] = set()
+        self._rates = Rates(self.state)
+        self._rest = AtRest(self.state.memory, now=self.state.now)
+
+    def plans(self) -> Decisions:
+        for plan in plans_in.read(self.state.memory):
+            self._continue(plan)
+        busy = {step.workload for plan in self._under_way for stage in plan.stages for step in stage}
+        only = self.settings.only
+        around = None if only is None else {(key.namespace, key.name) for key in only}
+        for application in applications(self.state, around=around, lateness=self.framework.lateness):
+            pods = {kind.workload: self._peers(kind.workload) for kind in application.kinds}
+            keys = {kind.workload for kind in application.kinds}
+            self._counted |= keys
+            self._rates.note(application)
+            if keys & busy:
+                self.tell(keys, "a plan that its application is part of is under way")
+            else:
+                self._begin(self._rates.ahead(application), pods)
+        idle, silent = self._idle_members() - self._counted, self._silent() - self._counted
+        self.tell(idle, "it receives no requests now, and its application moves by what requests take")
+        self.tell(silent, "no traffic of it was seen when it was measured")
+        take_best_moves(self, without=self._counted | busy | idle | silent)
+        memory = self._rates.write(plans_in.write(self.ledger.memory(), self._under_way))
+        return Decisions(tuple(self.moves), self._rest.write(memory))
+
+    def _idle_members(self) -> set[WorkloadKey]:
+        """Workloads of counted applications that receive no requests now: moving them gains nothing."""
+        kinds = self._kinds()
+        groups = {
+            (kind.namespace, kind.app_group) for kind in kinds if kind.app_group and kind.workload in self._counted
+        }
+        return {kind.workload for kind in kinds if (kind.namespace, kind.app_group) in groups}
+
+    def _kinds(self) -> Iterable[PodKind]:
+        only, named = self.settings.only, self.state.named
+        if only is None:
+            return self.state.kind_counts
+        return [kind for key in only for kind in named.get((key.namespace, key.name), ())]
+
+    def _silent(self) -> set[WorkloadKey]:
+        """Workloads whose traffic was measured and is nothing: whom they might talk to one day moves nobody."""
+        only, known = self.settings.only, self.state.workloads
+        found = set()
+        for key in known if only is None else only & known.keys():
+            workload = known[key]
+            told = (traffic_of(self.state, workload), requests_of(self.state, workload))
+            seen = [each for each in told if each is not None]
+            if seen and not any(amount(each, peer) > 0.0 for each in seen for peer in each):
+                found.add(key)
+        return found
+
+    # Plans under way
+
+    def _continue(self, plan: Plan) -> None:
+        found = following(self.state, plan, limit=self.care.startup + self.care.patience)
+        if not found.over:
+            self._issue(plan, found.steps)
+
+    def _issue(self, plan: Plan, steps: tuple[tuple[Step, Pod], ...]) -> None:
+        taken = []
+        for step, pod in steps:
+            if any(self.ledger.allowed(budget) < 1 for budget in budgets_of(self.state, pod)):
+                continue
+            self.moves.append(
+                Evict(
+                    pod.key, step.origin, step.target, plan.gain / plan.pods, "ms", plan.why(step), uid=pod.uid,
+                    surge=step.surge,
+                )
+            )  # fmt: skip
+            self.ledger.accept(pod, disrupts=not step.surge)
+            taken.append(pod.uid)
+        self._under_way.append(plan.issuing(taken, at=self.state.now))
+
+    # New plans
+
+    def _peers(self, workload: WorkloadKey) -> list[Pod]:
+        return [pod for pod in self.pods_of(workload) if pod.is_peer]
+
+    def _begin(self, application: Application, pods: dict[WorkloadKey, list[Pod]]) -> None:
+        movable = np.array([self._may_move(pods.get(kind.workload, [])) for kind in application.kinds])
+        fixed = [kind.workload for kind, free in zip(application.kinds, movable.tolist(), strict=True) if not free]
+        self.tell(fixed, "not all pods of its workload may move now")
+        if not movable.any():
+            return
+        digest = self._digest(application, movable, pods)
+        if self._rest.knows(application, digest):
+            self._tell_free(application, movable, "nothing has changed since its application was found at its best")
+        elif not self._found_plan(application, movable, pods):
+            self._rest.note(application, digest)
+
+    def _tell_free(self, application: Application, movable: Mask, why: str) -> None:
+        free = zip(application.kinds, movable.tolist(), strict=True)
+        self.tell([kind.workload for kind, may in free if may], why)
+
+    def _digest(self, application: Application, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> str:
+        spare, new = self._spare(application, pods), self._rates.new(application)
+        left = [self.ledger.left(kind.workload) for kind in application.kinds]
+        more = (self.framework.profile.name, self.settings.min_gain, self.settings.group_gain, new, left, self.care)
+        return digest_of(self.state, application, more=(*more, movable.tolist(), spare.pods.tolist(), spare.surge))
+
+    def _found_plan(self, application: Application, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> bool:
+        prediction = Prediction(application)
+        limits = limits_of(self.framework, self.state, application, pods, movable=movable, care=self.care)
+        for _ in range(_ATTEMPTS):
+            target = Search(application, prediction, limits).best()
+            if (target == application.counts).all():
+                self._tell_free(application, movable, "no placement of its whole application makes requests faster")
+                return False
+            plan, bar = self._plan(application, prediction, target, pods)
+            if isinstance(plan, Plan):
+                self._tell_free(application, movable, _part_of(plan))
+                self._issue(plan, following(self.state, plan, limit=np.inf).steps)
+                return True
+            self._tell_free(application, movable, plan)
+            if bar is None:
+                return False
+            limits.allowed[bar] = False
+        return False
+
+    def _may_move(self, pods: list[Pod]) -> bool:
+        """True if all pods of a workload may go: the search thinks of them as alike."""
+        if not pods or not all(pod.ready and self.may_move(pod) for pod in pods):
+            return False
+        if len(pods) == 1 and self.settings.single_replicas == "never":
+            return False
+        return self.ledger.forbids(pods[0]) is None
+
+    def _plan(
+        self, application: Application, prediction: Prediction, target: Ints, pods: dict[WorkloadKey, list[Pod]]
+    ) -> tuple[Plan | str, tuple[int, int] | None]:
+        """The plan for this placement if it pays, else why there is none, and what the filters refuse if that is it."""
+        spare = self._spare(application, pods)
+        here, there = prediction.cost(np.stack([application.counts, target]).astype(np.float64)).tolist()
+        least = max(self.settings.min_gain, self.settings.group_gain * here)
+        returns = self._returns(application, target, pods)
+        if returns:
+            least *= 2
+        saves = f"the best placement of its whole application saves {here - there:.4g} of {here:.4g} ms per request"
+        if here - there < least:
+            settings = f"minGain {self.settings.min_gain:g} and groupGain {self.settings.group_gain:g}"
+            twice = ", doubled for a return to where it came from" if returns else ""
+            return f"{saves}, less than the {least:.4g} ms of {settings}{twice}", None
+        if not self._pays_when_risen(application, target, least):
+            return f"{saves}, but not if its CPU use, measured once so far, is {self.care.rising:g} times that", None
+        bar = None
+        for order in orders(application, prediction, target, spare, seconds=self.care.startup):
+            if (here - there) * self.care.horizon < order.excess:
+                continue
+            wanted = self._steps(application, order, spare)
+            stages = settle(self.framework, self.state, wanted, pods)
+            if isinstance(stages, Step):
+                bar = bar or self._unit(application, stages)[::2]
+                continue
+            if stages != wanted:
+                units = tuple(tuple(self._unit(application, step) for step in stage) for stage in stages)
+                order = judged(order.name, units, application, prediction, spare, seconds=self.care.startup)  # noqa: PLW2901
+                if (here - there) * self.care.horizon < order.excess:
+                    continue
+            return self._written(application, order, stages, here=here, there=there), None
+        if bar is not None:
+            return f"{saves}, but the filters refuse a pod its place there", bar
+        return f"{saves}, less than the way there costs within {self.care.horizon:g} s", None
+
+    def _pays_when_risen(self, application: Application, target: Ints, least: float) -> bool:
+        if not self._rates.new(application):
+            return True
+        risen = Prediction(replace(application, use=application.use * self.care.rising))
+        here, there = risen.cost(np.stack([application.counts, target]).astype(np.float64)).tolist()
+        return bool(here - there >= least)
+
+    def _unit(self, application: Application, step: Step) -> tuple[int, int, int]:
+        workload = next(number for number, kind in enumerate(application.kinds) if kind.workload == step.workload)
+        index = self.state.nodes.index
+        origin, target = (
+            int(np.flatnonzero(application.rows == index[node])[0]) for node in (step.origin, step.target)
+        )
+        return workload, origin, target
+
+    def _steps(self, application: Application, order: Order, spare: Spare) -> Stages:
+        names, rows = self.state.nodes.names, application.rows.tolist()
+        return tuple(
+            tuple(
+                Step(application.kinds[workload].workload, names[rows[a]], names[rows[b]], spare.surge[workload])
+                for workload, a, b in stage
+            )
+            for stage in order.stages
+        )
+
+    def _spare(self, application: Application, pods: dict[WorkloadKey, list[Pod]]) -> Spare:
+        most, surge = [], []
+        for kind in application.kinds:
+            own = pods.get(kind.workload, [])
+            allowed = [self.ledger.allowed(budget) for pod in own[:1] for budget in budgets_of(self.state, pod)]
+            most.append(max(0, min([len(own) - 1, *allowed])))
+            surge.append(len(own) == 1 and self.settings.single_replicas == "surge")
+        return Spare(np.array(most), tuple(surge))
+
+    def _returns(self, application: Application, target: Ints, pods: dict[WorkloadKey, list[Pod]]) -> bool:
+        names = self.state.nodes.names
+        for number, kind in enumerate(application.kinds):
+            comes = np.flatnonzero(target[number] > application.counts[number])
+            for pod in pods.get(kind.workload, [])[:1]:
+                if any(self.ledger.returns(pod, names[application.rows[place]]) for place in comes.tolist()):
+                    return True
+        return False
+
+    def _written(self, application: Application, order: Order, stages: Stages, *, here: float, there: float) -> Plan:
+        names, rows = self.state.nodes.names, application.rows.tolist()
+        moving = {step.workload for stage in stages for step in stage}
+        start = {
+            kind.workload: {
+                names[rows[place]]: int(count) for place, count in enumerate(application.counts[number]) if count
+            }
+            for number, kind in enumerate(application.kinds)
+            if kind.workload in moving
+        }
+        return Plan(
+            stages, start, here=here, there=there, excess=order.excess, order=order.name, since=self.state.now,
+            safe=order.safe,
+        )  # fmt: skip

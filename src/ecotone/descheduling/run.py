@@ -1,0 +1,93 @@
+"""One run of the descheduler: a working copy of the cluster, what may still be spent, and the moves accepted so far.
+
+What every rule shares: which pods may move at all, whether a gain is worth a move, and that an accepted move holds its
+capacity at the target for the moves that follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ecotone.descheduling.appraisal import Appraisal
+from ecotone.descheduling.eligibility import why_not
+from ecotone.descheduling.ledger import Ledger
+from ecotone.model.decisions import Decisions, Evict
+from ecotone.model.members import pods_of
+from ecotone.model.objects import Pod, WorkloadKey
+from ecotone.model.snapshot import Snapshot
+from ecotone.model.state import ClusterState
+from ecotone.scheduling.decide import framework_of
+from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
+from ecotone.scheduling.profiles.profile import Profile
+from ecotone.scheduling.reservations import Reservations
+
+
+class Run:
+    def __init__(self, snapshot: Snapshot, profile: Profile, settings: DeschedulerSettings) -> None:
+        self.framework = framework_of(profile).judge(score=settings.score, queue_sort=settings.queue_sort)
+        self.state = ClusterState.of(snapshot)
+        self.settings = settings
+        self.ledger = Ledger(self.state, settings)
+        self.moves: list[Evict] = []
+        Reservations(self.state)  # what earlier moves hold is not free for new ones
+
+    @property
+    def full(self) -> bool:
+        """True if this run may move nothing more."""
+        return self.settings.max_moves is not None and len(self.moves) >= self.settings.max_moves
+
+    def decisions(self) -> Decisions:
+        return Decisions(tuple(self.moves), self.ledger.memory())
+
+    def movable(self) -> list[Pod]:
+        only = self.settings.only
+        pods = self.state.usage.pods() if only is None else (pod for key in sorted(only) for pod in self.pods_of(key))
+        return [pod for pod in pods if self.may_move(pod)]
+
+    def pods_of(self, workload: WorkloadKey) -> list[Pod]:
+        return pods_of(self.state, workload)
+
+    def may_move(self, pod: Pod) -> bool:
+        return why_not(self.state, pod, self.settings) is None
+
+    def pays(self, appraisal: Appraisal) -> bool:
+        return self.why_not_worth(appraisal) is None
+
+    def why_not_worth(self, appraisal: Appraisal) -> str | None:
+        """The setting that a gain does not meet, or None."""
+        settings, gain, unit = self.settings, appraisal.gain, appraisal.unit
+        last = self._ready_replicas(appraisal.pod) <= 1
+        if last and settings.single_replicas == "never":
+            return "it is the only Ready pod of its workload, and singleReplicas is never"
+        if gain < settings.min_gain:
+            return f"it would gain {gain:.4g} {unit}, less than minGain {settings.min_gain:g}"
+        name, relative = (
+            ("lastReplicaGain", settings.last_replica_gain) if last else ("minRelativeGain", settings.min_relative_gain)
+        )
+        if appraisal.relative_gain < relative:
+            return f"it would gain {appraisal.relative_gain:.2%} of its cost, less than {name} {relative:g}"
+        if self.ledger.returns(appraisal.pod, appraisal.target):
+            return f"its workload left {appraisal.target} less than noReturnSeconds {settings.no_return:g} ago"
+        return None
+
+    def tell(self, workloads: Iterable[WorkloadKey], why: str) -> None:
+        """Why these stay as they are, for whoever asks."""
+        if self.settings.told is not None:
+            for each in workloads:
+                self.settings.told(each, why)
+
+    def _ready_replicas(self, pod: Pod) -> int:
+        """Pods of the workload that answer, wherever they are."""
+        return sum(each.ready and not each.deleting for each in self.pods_of(pod.kind.workload))
+
+    def accept(self, appraisal: Appraisal, *, forward: bool = True) -> None:
+        """`forward`: the pod counts at its target from now on."""
+        pod, gain, unit = appraisal.pod, appraisal.gain, appraisal.unit
+        surge = self.settings.single_replicas == "surge" and self._ready_replicas(pod) <= 1
+        self.moves.append(
+            Evict(pod.key, pod.node or "", appraisal.target, gain, unit, appraisal.sentence(), uid=pod.uid, surge=surge)
+        )
+        self.ledger.accept(pod)
+        if forward:
+            self.state.lift(pod.key)
+            self.state.assume(pod, appraisal.target)

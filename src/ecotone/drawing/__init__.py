@@ -1,0 +1,1 @@
+"""Charts, tables and markup: what a report and a live page draw with."""

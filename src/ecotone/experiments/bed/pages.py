@@ -1,0 +1,150 @@
+"""docs/testbed.md's tables, made from the stored results, so that the page says what was measured and nothing else.
+
+python -m ecotone.experiments.bed.pages docs
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+PAGE = "testbed.md"
+NOTHING = "No result is stored yet."
+
+
+def filled(text: str, results: Path) -> str:
+    """The page's text with every marked table made anew."""
+    for name, make in _TABLES.items():
+        marked = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- /{name} -->)", re.DOTALL)
+        made = make(results)
+        text = marked.sub(lambda found, made=made: f"{found[1]}{made}{found[2]}", text)  # type: ignore[misc]
+    return text
+
+
+def sophos_table(results: Path) -> str:
+    rows, machines = [], []
+    for document in _documents(sorted(results.glob("testbed-sophos-*ms.json"), key=_latency)):
+        machines.append(_machine(document["machine"]))
+        expected = {each["policy"]: each for each in document["simulated"]["summary"]}
+        for each in document["summary"]:
+            simulated = expected.get(each["policy"], {})
+            rows.append(
+                [
+                    document["scenario"].rpartition("-")[2],
+                    each["policy"],
+                    _ms(each["p95_ms"]),
+                    _span(each["p95_ci95"]),
+                    _percent(each["vs_baseline"]),
+                    _ms(each["mean_ms"]),
+                    _percent(each["failed_share"]),
+                    _number(each["evictions"]),
+                    str(each["trials"]),
+                    _ms(simulated.get("p95_ms")),
+                    _ms(simulated.get("mean_ms")),
+                    _number(simulated.get("evictions")),
+                ]
+            )
+    header = ["latency", "contender", "p95 ms", "95 % interval", "vs kube-default", "mean ms", "failed", "pods moved",
+              "trials", "simulated p95", "simulated mean", "simulated moves"]  # fmt: skip
+    return _table(header, rows, machines)
+
+
+def agreement_table(results: Path) -> str:
+    rows, machines = [], []
+    for document in _documents(sorted(results.glob("testbed-agreement-*ms.json"), key=_latency)):
+        machines.append(_machine(document["machine"]))
+        for name, each in document["placements"].items():
+            row = [document["scenario"].rpartition("-")[2], name]
+            for what in ("mean", "p95"):
+                difference = _percent(each[f"{what}_difference"])
+                row += [_ms(each[f"{what}_ms"]), _ms(each[f"simulated_{what}_ms"]), difference]
+            rows.append(row)
+    header = ["latency", "placement", "mean ms", "simulated", "difference", "p95 ms", "simulated", "difference"]
+    return _table(header, rows, machines)
+
+
+def faults_table(results: Path) -> str:
+    rows, machines = [], []
+    for document in _documents([results / "testbed-faults.json"]):
+        machines.append(_machine(document["machine"]))
+        for each in document["faults"]:
+            converged = each["converged_seconds"]
+            rows.append(
+                [
+                    each["fault"],
+                    _seconds(each["lasted_seconds"]),
+                    str(each["requests"]),
+                    str(each["failed"]),
+                    _seconds(each["unserved_seconds"]),
+                    str(each["pods_moved"]),
+                    str(each["sent_there"]),
+                    "not in time" if converged is None else _seconds(converged),
+                    _ms(each["mean_before_ms"]),
+                    _ms(each["mean_after_ms"]),
+                ]
+            )
+    header = ["fault", "lasted", "requests", "failed", "longest without an answer", "pods replaced",
+              "sent to a node cut off", "as it should be after healing", "mean before ms", "mean after ms"]  # fmt: skip
+    return _table(header, rows, machines)
+
+
+_TABLES: dict[str, Callable[[Path], str]] = {
+    "testbed-sophos": sophos_table,
+    "testbed-agreement": agreement_table,
+    "testbed-faults": faults_table,
+}
+
+
+def _documents(files: Iterable[Path]) -> list[dict[str, Any]]:
+    return [json.loads(file.read_text(encoding="utf-8")) for file in files if file.exists()]
+
+
+def _latency(file: Path) -> float:
+    return float(file.stem.rpartition("-")[2].removesuffix("ms"))
+
+
+def _machine(about: dict[str, Any]) -> str:
+    return (
+        f"Machine: {about['cores']} cores ({about['cpu']}), {about['memory_gib']} GiB, Linux {about['kernel']}; "
+        f"load average {about['load_average']} at the start."
+    )
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], machines: Sequence[str]) -> str:
+    if not rows:
+        return NOTHING
+    lines = [f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)]
+    return "\n".join([*lines, "", *dict.fromkeys(machines)])
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:g} s"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:+.1f} %"
+
+
+def _span(ends: Sequence[float | None] | None) -> str:
+    return "-" if ends is None else " .. ".join(_ms(end) for end in ends)
+
+
+def main(docs: Path) -> None:
+    page = docs / PAGE
+    page.write_text(filled(page.read_text(encoding="utf-8"), docs / "results"), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

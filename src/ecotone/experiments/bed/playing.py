@@ -1,0 +1,208 @@
+"""A scenario played on a bed under one contender, as the record that `simulate` gives.
+
+Every run has the application in a namespace of its own and starts from nothing: pods are created in an order drawn for the
+trial, users come when all are ready. The probe and the monitor run for every contender alike, so that what they cost is the
+same for all; only pods that name our scheduler are placed and moved by it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace as replace_fields
+
+from ecotone.experiments.bed.contenders import Contender, upstream_policy
+from ecotone.experiments.bed.false_clock import FalseClock
+from ecotone.experiments.bed.overhead import per_visit
+from ecotone.experiments.bed.watching import Watching
+from ecotone.experiments.campaign.record import Breakdown, Run
+from ecotone.experiments.campaign.runs import figures
+from ecotone.services.install import input_proxy, installation
+from ecotone.sim.parts import NAMES, UNANSWERED
+from ecotone.sim.randomness import stream
+from ecotone.sim.recorder import Recorder
+from ecotone.sim.scenario.schema import Scenario
+from ecotone.sim.simulation import Outcome
+from ecotone.testbed import processes
+from ecotone.testbed.application.system import MONITORING, PROMETHEUS_URL, dns_objects, prometheus_objects
+from ecotone.testbed.application.users import Sent, Users, plans
+from ecotone.testbed.application.workload import PORT, application_objects
+from ecotone.testbed.bed import Bed
+from ecotone.testbed.images.contents import ECOTONE_IMAGE, ENVOY_IMAGE
+from ecotone.testbed.node import cgroups
+
+SYSTEM = "kube-system"
+LOOK_SECONDS = 3.0
+READY_SECONDS = 240.0
+UPSTREAM_SECONDS = 20
+IDLE_SECONDS = 15.0
+_VERSION = "ecotone.dev/v1alpha1"
+_NOTHING: Breakdown = dict.fromkeys(NAMES)
+
+
+@dataclass(slots=True)
+class Player:
+    """A bed with Ecotone in it, ready to play scenarios on its nodes."""
+
+    bed: Bed
+    directory: Path
+    say: Callable[[str], None] = lambda _: None
+    clock: FalseClock | None = None  # of Ecotone's own programs, if it is to be set
+    calibrating: bool = False
+    idle: float = 0.0  # cores that the application uses before users come; measured only when calibrating
+    idle_nodes: dict[str, float] = field(default_factory=dict)
+    spent: float = 0.0  # CPU seconds that the last run's requests cost, sidecars and all
+    overhead: float = 0.0  # of which beyond the scenario's demands, per visit
+    _policy: str | None = None
+    _runs: int = 0
+
+    def prepare(self) -> None:
+        """Names, figures, probe and monitor: what every contender finds there. All of it on the cloud node but the probe."""
+        cloud = self._cloud()
+        self.bed.apply(dns_objects(node=cloud))
+        self.bed.apply(prometheus_objects(self.bed.topology.nodes, node=cloud))
+        parts = ("crds", "rbac", "priorities", "fairness", "admission", "monitor", "probe")
+        self.bed.apply(self._here(installation(parts, image=ECOTONE_IMAGE, prometheus=PROMETHEUS_URL)))
+        self._ready(SYSTEM, "deployment/coredns", "deployment/ecotone-monitor", "daemonset/ecotone-probe")
+        self._ready(MONITORING, "deployment/prometheus")
+        watched = {"runPeriod": 5, "window": "20s"}
+        self.bed.apply([{"apiVersion": _VERSION, "kind": "Cluster", "metadata": {"name": "all"}, "spec": watched}])
+
+    def _cloud(self) -> str:
+        return next(node.name for node in self.bed.topology.nodes if node.spec.tier == "cloud")
+
+    def _here(self, objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """One replica of each program, in the cloud: what they cost is then not where an application may go or not."""
+        for each in objects:
+            if each["kind"] == "Deployment":
+                each["spec"]["replicas"] = 1
+                each["spec"]["template"]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": self._cloud()}
+                if self.clock is not None:
+                    self.clock.give_to(each["spec"]["template"]["spec"])
+        return objects
+
+    def _ready(self, namespace: str, *workloads: str) -> None:
+        for each in workloads:
+            self.bed.wait_for_rollout(namespace, each, seconds=READY_SECONDS)
+
+    def use(self, policy: str) -> None:
+        """Scheduler and descheduler with this policy."""
+        if self._policy == policy:
+            return
+        parts = ("scheduler", "descheduler")
+        self.bed.apply(self._here(installation(parts, image=ECOTONE_IMAGE, policy=policy)))
+        self._ready(SYSTEM, "deployment/ecotone-scheduler", "deployment/ecotone-descheduler")
+        self._policy = policy
+
+    def play(self, scenario: Scenario, contender: Contender, *, trial: int, seed: int) -> Run:
+        if contender.policy is not None:
+            self.use(contender.policy)
+        self._runs += 1
+        namespace = f"run-{self._runs}"
+        folder = self.directory / namespace
+        users = Users(self.bed.topology, folder)
+        upstream = None if contender.strategy is None else self._start_upstream(contender.strategy, folder)
+        try:
+            self.deploy(scenario, contender, namespace, trial=trial, seed=seed)
+            if self.calibrating:
+                self._look_at_idleness(namespace)
+            watching = Watching(self.bed, namespace)
+            used, own = self._cpu_seconds(), self.application_cpu_seconds(namespace)
+            urls = {node.name: f"http://{node.address}:{PORT}" for node in self.bed.topology.nodes}
+            began = time.monotonic()
+            users.start(plans(scenario, urls, seed=seed + trial))
+            while users.running():
+                watching.look(time.monotonic() - began)
+                time.sleep(LOOK_SECONDS)
+            lasted = time.monotonic() - began
+            busy = self._utilisation(used, lasted)
+            self.spent = self.application_cpu_seconds(namespace) - own - self.idle * lasted
+            sent = users.sent()
+            self.overhead = per_visit(scenario, sent, self.spent)
+            return record(scenario, sent, watching, busy, contender=contender.name, trial=trial)
+        finally:
+            users.end()
+            if upstream is not None:
+                processes.end([upstream])
+            self.bed.kubectl("delete", "namespace", namespace, "--timeout=100s", check=False)
+
+    def _look_at_idleness(self, namespace: str) -> None:
+        """Cores in use before users come: by the application, and on each node."""
+        nodes, own, began = self._cpu_seconds(), self.application_cpu_seconds(namespace), time.monotonic()
+        time.sleep(IDLE_SECONDS)
+        lasted = time.monotonic() - began
+        self.idle = (self.application_cpu_seconds(namespace) - own) / lasted
+        self.idle_nodes = {name: (used - nodes[name]) / lasted for name, used in self._cpu_seconds().items()}
+
+    def application_cpu_seconds(self, namespace: str) -> float:
+        """CPU time that the pods of an application have used so far, sidecars included."""
+        names = self.bed.kubectl(
+            "get", "pods", "-n", namespace, "-l", "app-group", "-o", "jsonpath={.items[*].metadata.uid}"
+        )
+        used = {uid: each for node in self.bed.topology.nodes for uid, each in cgroups.pods_cpu_seconds(node).items()}
+        return sum(used.get(uid, 0.0) for uid in names.split())
+
+    def deploy(self, scenario: Scenario, contender: Contender, namespace: str, *, trial: int, seed: int) -> None:
+        services = list(scenario.application.services)
+        stream(seed, "created", trial).shuffle(services)
+        shuffled = replace(scenario, application=replace(scenario.application, services=tuple(services)))
+        entry = scenario.load[0].service
+        group = {"runPeriod": 5, "window": "20s", "name": scenario.application.name, "dialect": "envoy"}
+        self.bed.apply(application_objects(shuffled, namespace=namespace, scheduler=contender.scheduler))
+        self.bed.apply(input_proxy(f"{namespace}/{entry}:{PORT}", image=ENVOY_IMAGE))
+        metadata = {"name": scenario.application.name, "namespace": namespace}
+        self.bed.apply([{"apiVersion": _VERSION, "kind": "AppGroup", "metadata": metadata, "spec": group}])
+        self._ready(namespace, *(f"deployment/{each.name}" for each in services), f"daemonset/{entry}-input")
+
+    def _start_upstream(self, strategy: str, folder: Path) -> processes.Daemon:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / "policy.json"
+        file.write_text(json.dumps(upstream_policy(strategy, spared=[SYSTEM, MONITORING])))
+        command: list[str | Path] = [
+            self.bed.binaries / "descheduler", f"--kubeconfig={self.bed.kubeconfig}", f"--policy-config-file={file}",
+            f"--descheduling-interval={UPSTREAM_SECONDS}s", "--leader-elect=false", "--secure-port=0",
+        ]  # fmt: skip
+        return processes.start("descheduler", command, log=folder / "descheduler.log")
+
+    def _cpu_seconds(self) -> dict[str, float]:
+        return {node.name: cgroups.cpu_seconds(node) for node in self.bed.topology.nodes}
+
+    def _utilisation(self, before: dict[str, float], seconds: float) -> dict[str, float]:
+        """Of what each node's quota allowed; sidecars and everything else of the node included."""
+        now = self._cpu_seconds()
+        return {
+            node.name: (now[node.name] - before[node.name]) / (seconds * node.spec.cpu / 1000 * self.bed.share)
+            for node in self.bed.topology.nodes
+        }
+
+
+def record(
+    scenario: Scenario, sent: list[Sent], watching: Watching, busy: dict[str, float], *, contender: str, trial: int
+) -> Run:
+    """The same figures as of a simulated run; what the time went into is not known of a real one."""
+    recorder = Recorder(warmup=scenario.warmup, intervals=len(scenario.load))
+    for each in sent:
+        recorder.begin(each.at, each.phase)
+        if each.answered:
+            recorder.answer(
+                sent=each.at, now=each.at + each.seconds, tag=each.phase, network=0.0, work=0.0, waiting=0.0, disruption=0.0
+            )  # fmt: skip
+        else:
+            recorder.fail(sent=each.at, tag=each.phase, cause=UNANSWERED)
+    recorder.close()
+    moves = watching.moves()
+    outcome = Outcome(recorder, watching.placement, busy, evictions=len(moves), moves=moves)
+    found = figures(scenario, outcome, policy=contender, trial=trial)
+    intervals = [replace_fields(each, breakdown_ms=_NOTHING) for each in found.intervals]
+    return replace_fields(
+        found,
+        breakdown_ms=_NOTHING,
+        p95_breakdown_ms=_NOTHING,
+        breakdown_with_failures_ms=_NOTHING,
+        intervals=intervals,
+    )

@@ -1,0 +1,64 @@
+"""Where an application's pods were while it ran, and which of them were replaced elsewhere."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from ecotone.sim.simulation import Move, Placement
+from ecotone.testbed.bed import Bed
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    at: float
+    pod: str
+    node: str
+
+
+@dataclass(slots=True)
+class Watching:
+    """Samples of one namespace; a pod that is ending counts as gone."""
+
+    bed: Bed
+    namespace: str
+    placement: list[tuple[float, Placement]] = field(default_factory=list)
+    _here: dict[str, tuple[str, _Seen]] = field(default_factory=dict)
+    _came: dict[str, list[_Seen]] = field(default_factory=dict)
+    _went: dict[str, list[_Seen]] = field(default_factory=dict)
+
+    def look(self, at: float) -> None:
+        text = self.bed.kubectl("get", "pods", "-n", self.namespace, "-l", "app-group", "-o", "json", check=False)
+        if text:
+            self.take(at, json.loads(text)["items"])
+
+    def take(self, at: float, pods: list[dict[str, Any]]) -> None:
+        first = not self.placement
+        here: dict[str, tuple[str, _Seen]] = {}
+        placed: Placement = {}
+        for pod in pods:
+            node, metadata = pod["spec"].get("nodeName"), pod["metadata"]
+            if node is None or metadata.get("deletionTimestamp"):
+                continue
+            service, uid = metadata["labels"]["app"], metadata["uid"]
+            here[uid] = self._here.get(uid) or (service, _Seen(at, metadata["name"], node))
+            counts = placed.setdefault(service, {})
+            counts[node] = counts.get(node, 0) + 1
+        if not first:
+            for uid in here.keys() - self._here.keys():
+                service, seen = here[uid]
+                self._came.setdefault(service, []).append(seen)
+            for uid in self._here.keys() - here.keys():
+                service, seen = self._here[uid]
+                self._went.setdefault(service, []).append(_Seen(at, seen.pod, seen.node))
+        self._here = here
+        self.placement.append((at, placed))
+
+    def moves(self) -> list[Move]:
+        """Pods that went, each with the next pod of its service that came, before it (a surge) or after."""
+        found = []
+        for service, went in self._went.items():
+            for gone, come in zip(went, self._came.get(service, []), strict=False):
+                found.append(Move(gone.at, gone.pod, service, gone.node, come.node, ""))
+        return sorted(found, key=lambda each: each.at)

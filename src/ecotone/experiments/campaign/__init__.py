@@ -1,0 +1,1 @@
+"""Runs, sweeps, comparisons and their statistics."""

@@ -1,0 +1,1 @@
+"""The closing claim of the communication-aware scheduler (CLOSER 2022), measured."""

@@ -1,0 +1,1 @@
+"""The evaluation of Pogonip, and what lies beyond it."""

@@ -1,0 +1,1 @@
+"""The evaluations of Sophos: the thesis and the DAG paper."""

@@ -1,0 +1,47 @@
+"""A node of the API as the model's, with whatever was measured on it by our tools or the siblings'."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ecotone.manifests import keys, wire
+from ecotone.manifests.reading.requests import amounts
+from ecotone.model.objects import Node
+from ecotone.model.quantity import LARGEST
+from ecotone.model.selectors import Taint
+
+
+def to_node(given: wire.Node, *, attachable: Mapping[str, int] | None = None) -> Node:
+    meta, status = given.metadata, given.status
+    # The siblings once wrote labels where they now write annotations.
+    notes = keys.read_by_us(meta.labels, meta.annotations)
+    ready = next((each for each in status.conditions if each.type == "Ready"), None)
+    return Node(
+        name=meta.name,
+        allocatable=amounts(status.allocatable or status.capacity),
+        labels=meta.labels,
+        taints=tuple(Taint(each.key, each.value, each.effect) for each in given.spec.taints),
+        unschedulable=given.spec.unschedulable,
+        ready=ready is None or ready.status == "True",
+        tier=meta.labels.get(keys.TIER),
+        price_per_hour=keys.number(meta.labels.get(keys.PRICE, "0")) or 0.0,
+        images={name: max(0, min(image.size_bytes, LARGEST)) for image in status.images for name in image.names},
+        available_cpu=keys.available_cpu(notes),
+        available_memory=keys.available_memory(notes),
+        latencies=keys.latencies(notes),
+        measured_at=keys.measured_at(meta.annotations),
+        coordinates=keys.coordinates(meta.annotations),
+        declared_features=frozenset(status.declared_features),
+        attachable=attachable or {},
+        bandwidths=keys.bandwidths(notes),
+        losses=keys.losses(notes),
+    )
+
+
+def attachable(given: wire.CSINode) -> dict[str, int]:
+    """How many volumes of each driver the node can hold; a driver that names no limit has none."""
+    return {
+        driver.name: driver.allocatable.count
+        for driver in given.spec.drivers
+        if driver.allocatable is not None and driver.allocatable.count is not None
+    }

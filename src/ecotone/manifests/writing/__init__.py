@@ -1,0 +1,1 @@
+"""A snapshot as Kubernetes objects."""

@@ -1,0 +1,1 @@
+"""Exact placement: models, bounds, and the solver beneath them."""

@@ -1,0 +1,1 @@
+"""Heuristics for whole applications: Pogonip's, ours, and the paper's benchmarks."""

@@ -1,0 +1,1 @@
+"""The placement problem: instances, solutions, and an independent checker."""

@@ -1,0 +1,177 @@
+"""The rule of descheduling for QoS targets, in front of whatever rule a policy moves by otherwise.
+
+Where workloads carry targets, the counts model is asked for the placement with the least loss; each move has to be worth
+its cost in milliseconds over target (the hysteresis), and a plan that gains less than half a millisecond is none. The plan is
+carried out step by step (`descheduling.steps`), and nothing new is planned before it has ended. Pods of such workloads also
+get deletion costs, so that a scale-down takes those first that help least. All other workloads are left to the rule named by
+`then`, which sees the pods of workloads with targets as pods that stay.
+
+`moveCostMs` is what a move has to be worth, `brokenMs` what every promise that is not kept counts on top; a plan that has not
+ended after `planSeconds` is given up; `deletionCosts: false` leaves the costs alone. All other arguments are those of `then`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ecotone.descheduling.eligibility import why_not
+from ecotone.descheduling.steps import MEMORY, Plan, Step, left, plan_in, under_way
+from ecotone.model.decisions import Decision, Decisions, DeletionCost
+from ecotone.model.objects import Pod, Workload, WorkloadKey
+from ecotone.model.snapshot import Snapshot
+from ecotone.model.state import ClusterState
+from ecotone.placement.kubedsm.carry_out import begin, eviction, move_of
+from ecotone.placement.kubedsm.configuration import Configuration
+from ecotone.placement.kubedsm.from_snapshot import Reading, read
+from ecotone.placement.qos.from_snapshot import BROKEN_MS, Targets, problem_of, targets
+from ecotone.placement.qos.moves import moves_between, ordered
+from ecotone.placement.qos.solve import solve
+from ecotone.scheduling.profiles import registry
+from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
+from ecotone.scheduling.profiles.profile import Profile
+
+LEAST_GAIN_MS = 0.5
+
+
+def by_targets(
+    snapshot: Snapshot,
+    profile: Profile,
+    settings: DeschedulerSettings,
+    *,
+    then: str = "plans",
+    moveCostMs: float = 5.0,
+    brokenMs: float = BROKEN_MS,
+    planSeconds: float = 120.0,
+    deletionCosts: bool = True,
+    **others: Any,
+) -> Decisions:
+    promised = {
+        each.key
+        for each in _asked(snapshot, settings)
+        if each.edge_share is not None or each.target_latency_ms is not None
+    }
+    rest = replace(settings, rule=then, args=others)
+    if not promised:
+        return registry.find_rule(then)(snapshot, profile, rest, **others)
+    _tell(settings, promised, "its QoS target decides where it is")
+    state = ClusterState.of(snapshot)
+
+    def stays(pod: Pod) -> bool:
+        return not pod.ready or why_not(state, pod, settings) is not None
+
+    reading = read(snapshot, (), Configuration(), stays=stays)
+    wanted = targets(state, reading.population)
+    costs: tuple[Decision, ...] = tuple(_deletion_costs(reading, wanted)) if deletionCosts else ()
+    plan = plan_in(snapshot.memory)
+    if plan.steps and not _stands(plan, reading, snapshot, planSeconds):
+        plan = Plan()
+    if not plan.steps and not _unsettled(snapshot, promised):
+        plan = _planned(reading, wanted, snapshot, settings, move_cost=moveCostMs, broken_ms=brokenMs)
+    begun = begin(plan, reading, snapshot, settings)
+    if not begun and not under_way(snapshot, promised):
+        plan = Plan()
+    remaining = replace(plan, steps=left(plan.steps, [step for step, _, _ in begun]))
+    moves = tuple(eviction(pod, step, plan, unit="ms", surge=surge) for step, pod, surge in begun)
+    memory = {**snapshot.memory, MEMORY: remaining.as_memory()}
+    if moves or remaining.steps or under_way(snapshot, promised):
+        _tell(settings, snapshot.workloads.keys() - promised, "workloads with QoS targets move first")
+        return Decisions((*moves, *costs), memory)
+    answer = registry.find_rule(then)(
+        snapshot, profile, replace(rest, stays=_keeps(reading, wanted, settings.stays)), **others
+    )
+    return Decisions((*answer.decisions, *costs), {**memory, **answer.memory})
+
+
+def _tell(settings: DeschedulerSettings, workloads: Iterable[WorkloadKey], why: str) -> None:
+    if settings.told is not None:
+        for each in workloads:
+            settings.told(each, why)
+
+
+def _asked(snapshot: Snapshot, settings: DeschedulerSettings) -> Iterable[Workload]:
+    if settings.only is None:
+        return snapshot.workloads.values()
+    return [snapshot.workloads[key] for key in settings.only if key in snapshot.workloads]
+
+
+def _unsettled(snapshot: Snapshot, own: Collection[WorkloadKey]) -> bool:
+    """True while pods of these workloads wait for a node or places are kept for some: what comes next would be planned on sand.
+
+    Pods that are starting are no reason to wait: they stay where they are, and the others can move meanwhile.
+    """
+    kept = (held.workload for held in snapshot.reservations if held.expires > snapshot.now and not held.taken_by)
+    waiting = (pod.kind.workload for pod in snapshot.pending.values())
+    return not set(own).isdisjoint({*kept, *waiting})
+
+
+def _keeps(reading: Reading, wanted: Targets, given: Callable[[Pod], str | None] | None) -> Callable[[Pod], str | None]:
+    """Pods with targets are not the other rule's to move, nor are those that have another reason to stay."""
+    kinds = {kind for kind, has in zip(reading.population.kinds, wanted.has.tolist(), strict=True) if has}
+
+    def why(pod: Pod) -> str | None:
+        if pod.kind in kinds:
+            return "its QoS target decides where it is"
+        return None if given is None else given(pod)
+
+    return why
+
+
+def _planned(
+    reading: Reading,
+    wanted: Targets,
+    snapshot: Snapshot,
+    settings: DeschedulerSettings,
+    *,
+    move_cost: float,
+    broken_ms: float,
+) -> Plan:
+    found, cluster = reading.population, reading.cluster
+    if not wanted.has.any():
+        return Plan()
+    if settings.single_replicas == "never":
+        alone = found.ready.sum(axis=1) <= 1
+        found = replace(found, fixed=np.where(alone[:, None], found.placed, found.fixed))
+    problem = problem_of(found, wanted, budget=settings.max_moves, move_cost=move_cost, broken_ms=broken_ms)
+    answer = solve(problem)
+    gain = problem.loss(found.placed) - answer.loss
+    if gain < LEAST_GAIN_MS:
+        return Plan()
+    moves = ordered(cluster, moves_between(found.placed, answer.x))
+    steps = tuple(
+        Step(cluster.services[each.service].name, cluster.nodes[each.origin].name, cluster.nodes[each.target].name)
+        for each in moves
+    )
+    return Plan(steps, snapshot.now, gain, len(steps))
+
+
+def _stands(plan: Plan, reading: Reading, snapshot: Snapshot, seconds: float) -> bool:
+    if snapshot.now - plan.since > seconds:
+        return False
+    now = reading.cluster
+    for step in plan.steps:
+        move = move_of(step, now)
+        if move is None or not now.allowed[move.service, move.target]:
+            return False
+        now = now.after([move])
+    return not now.overcommitted()
+
+
+def _deletion_costs(reading: Reading, wanted: Targets) -> list[DeletionCost]:
+    """Coarse classes, written only where they change: 0 on the worst nodes for the workload, 100 on the best."""
+    found = reading.population
+    costs = []
+    for (kind, node), pods in sorted(found.pods.items()):
+        latency = wanted.latency[kind]
+        spread = float(latency.max() - latency.min())
+        if not wanted.has[kind] or spread <= 0.0:
+            continue
+        cost = int(100 * round((float(latency.max()) - float(latency[node])) / spread, 1))
+        why = (
+            f"{latency[node]:.4g} ms on {reading.cluster.nodes[node].name}: the far ones go first when there are fewer"
+        )
+        costs += [DeletionCost(pod.key, cost, why, uid=pod.uid) for pod in pods if pod.deletion_cost != cost]
+    return costs

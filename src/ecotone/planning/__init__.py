@@ -1,0 +1,1 @@
+"""Plans: every decision a policy would take now, and how to make them last."""

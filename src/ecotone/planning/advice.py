@@ -1,0 +1,164 @@
+"""What an owner could change so that requests take less time: how calls are balanced, and how many replicas there are.
+
+Where users stand at several sites, kube-proxy's uniform choice sends most requests away from the pod next to them, wherever
+pods are. No placement mends that, but two settings do: `trafficDistribution: PreferSameNode` on the Services, and a replica
+at each site. Both are the owner's to decide, so a plan only says what they would gain, in the predicted milliseconds per
+request of the best placement with and without the change; `ecotone apply` sets them when asked to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ecotone.descheduling.plans.limits import Care, limits_of, pods_by_workload
+from ecotone.descheduling.plans.search import Limits, Search
+from ecotone.descheduling.run import Run
+from ecotone.model.arrays import Ints, Mask
+from ecotone.model.objects import WorkloadKey
+from ecotone.model.snapshot import Snapshot
+from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
+from ecotone.scheduling.profiles.profile import Profile
+from ecotone.scheduling.response.application import SAME_NODE, Application
+from ecotone.scheduling.response.graph import applications
+from ecotone.scheduling.response.prediction import Prediction
+
+PREFER_SAME_NODE = "PreferSameNode"
+RULES = ("plans", "targets")  # those that think in predicted response times
+LEAST_MS, LEAST_SHARE = 1.0, 0.1  # what somebody notices, and what is worth a change
+_SITE = 0.05  # of all requests: fewer are no site to serve by itself
+_MOST_SITES = 5
+_TRIFLE = 0.02  # of the gain: a Service that earns less is left as it is
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """`here`: ms per request of the best placement as things are, `there`: with the change."""
+
+    services: tuple[str, ...]
+    here: float
+    there: float
+    replicas: Mapping[WorkloadKey, int] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        changes = (
+            [f"trafficDistribution: {PREFER_SAME_NODE} on Service {', '.join(self.services)}"] if self.services else []
+        )
+        if self.replicas:
+            changes.append(", ".join(f"{count} replicas of {key}" for key, count in self.replicas.items()))
+        return f"{' and '.join(changes)}: {self.there:.4g} ms per request instead of {self.here:.4g} ms"
+
+    def concerns(self, namespace: str | None) -> bool:
+        """True if everything it would change is of this namespace; None stands for all."""
+        names = [*self.services, *map(str, self.replicas)]
+        return namespace is None or all(name.startswith(f"{namespace}/") for name in names)
+
+    def as_document(self) -> dict[str, Any]:
+        return {
+            "trafficDistribution": dict.fromkeys(self.services, PREFER_SAME_NODE),
+            "replicas": {str(key): count for key, count in self.replicas.items()},
+            "ms": self.there,
+            "insteadOfMs": self.here,
+        }
+
+
+def advice(snapshot: Snapshot, profile: Profile) -> list[Advice]:
+    """For every application whose requests are counted, if the policy thinks in response times at all."""
+    settings = profile.descheduler
+    if settings is None or settings.rule not in RULES:
+        return []
+    advisor = _Advisor(snapshot, profile, settings)
+    found = applications(advisor.run.state, lateness=advisor.run.framework.lateness)
+    return [each for application in found for each in advisor.about(application)]
+
+
+class _Advisor:
+    def __init__(self, snapshot: Snapshot, profile: Profile, settings: DeschedulerSettings) -> None:
+        self.run = Run(snapshot, profile, settings)
+        self._pods = pods_by_workload(self.run.state)
+
+    def about(self, application: Application) -> list[Advice]:
+        movable = np.array(
+            [
+                bool(own) and all(self.run.may_move(pod) for pod in own)
+                for kind in application.kinds
+                for own in (self._pods.get(kind.workload, []),)
+            ]
+        )
+        limits = limits_of(
+            self.run.framework, self.run.state, application, self._pods, movable=movable, care=Care(moveMs=0.0)
+        )
+        here = _best(application, limits)
+        found = []
+        near = [number for number in range(len(movable)) if self._could_be_near(application, number)]
+        nearer = _balanced(application, near)
+        there = _best(nearer, limits)
+        if _worth(here, there):
+            kept = self._trimmed(application, limits, near, here, there)
+            there = _best(_balanced(application, kept), limits)
+            found.append(Advice(self._services(application, kept), here, there))
+        each = _at_each_site(nearer, limits, movable)
+        if each is not None:
+            more = _best(each, limits)
+            if _worth(min(here, there), more):
+                counts = {
+                    kind.workload: int(each.replicas[number])
+                    for number, kind in enumerate(application.kinds)
+                    if each.replicas[number] != application.replicas[number]
+                }
+                found.append(Advice(self._services(application, near), here, more, counts))
+        return found
+
+    def _could_be_near(self, application: Application, number: int) -> bool:
+        return application.balance[number] != SAME_NODE and bool(self._services(application, [number]))
+
+    def _services(self, application: Application, chosen: list[int]) -> tuple[str, ...]:
+        """The Services in front of these workloads."""
+        labels = [(application.kinds[number].namespace, dict(application.kinds[number].labels)) for number in chosen]
+        return tuple(
+            f"{each.namespace}/{each.name}"
+            for each in self.run.state.services
+            if any(each.namespace == namespace and each.selector.matches(own) for namespace, own in labels)
+        )
+
+    @staticmethod
+    def _trimmed(application: Application, limits: Limits, near: list[int], here: float, there: float) -> list[int]:
+        """Without the Services that earn next to nothing."""
+        kept = list(near)
+        for number in near:
+            without = [each for each in kept if each != number]
+            if without and _best(_balanced(application, without), limits) - there <= _TRIFLE * (here - there):
+                kept = without
+        return kept
+
+
+def _best(application: Application, limits: Limits) -> float:
+    prediction = Prediction(application)
+    target = Search(application, prediction, limits).best()
+    return float(prediction.cost(target[np.newaxis].astype(np.float64))[0])
+
+
+def _worth(here: float, there: float) -> bool:
+    return here - there >= max(LEAST_MS, LEAST_SHARE * here)
+
+
+def _balanced(application: Application, near: list[int]) -> Application:
+    balance = tuple(SAME_NODE if number in near else each for number, each in enumerate(application.balance))
+    return replace(application, balance=balance)
+
+
+def _at_each_site(application: Application, limits: Limits, movable: Mask) -> Application | None:
+    """One replica of every workload that may move at every site of users; None if there are no several, or as many."""
+    demand = application.users.sum(axis=0)
+    sites: Ints = np.flatnonzero(demand >= _SITE * demand.sum())
+    if not 2 <= len(sites) <= _MOST_SITES:
+        return None
+    counts = application.counts.copy()
+    for number in np.flatnonzero(movable).tolist():
+        if counts[number].sum() < len(sites) and limits.allowed[number, sites].all():
+            counts[number] = 0
+            counts[number, sites] = 1
+    return None if (counts == application.counts).all() else replace(application, counts=counts)

@@ -1,0 +1,85 @@
+"""A plan: every decision a policy would take now, and what the cluster would be like after it.
+
+Waiting pods first, then, if asked, the running ones that would be better off elsewhere, judged on the cluster as the binds
+leave it. Nothing is changed: the command line prints a plan, an executor carries it out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ecotone.descheduling import deschedule
+from ecotone.descheduling.staying import Stay, staying
+from ecotone.model.decisions import Bind, Decision, Evict, as_document
+from ecotone.model.objects import WorkloadKey
+from ecotone.model.snapshot import Snapshot
+from ecotone.planning.advice import Advice, advice
+from ecotone.planning.failures import single_points_of_failure
+from ecotone.planning.reports import played
+from ecotone.scheduling.decide import decide
+from ecotone.scheduling.profiles import registry
+from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
+from ecotone.scheduling.profiles.policies import Policy, resolve
+from ecotone.scheduling.profiles.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    policy: str
+    decisions: tuple[Decision, ...]
+    objective: dict[str, Any]
+    notes: tuple[str, ...] = ()
+    advice: tuple[Advice, ...] = ()
+    stays: tuple[Stay, ...] = ()
+    moves: bool = False
+
+
+def make_plan(snapshot: Snapshot, policy: Policy, *, moves: bool = False, namespace: str | None = None) -> Plan:
+    """`namespace` limits whose pods are decided on; all others still take room and are talked to."""
+    profile = resolve(policy)
+    mine = [pod for pod in snapshot.pending.values() if namespace in (None, pod.namespace)]
+    decisions = list(decide(snapshot, profile, pods=mine).decisions)
+    notes: list[str] = []
+    told: list[Advice] = []
+    stays: list[Stay] = []
+    if moves:
+        after = played(snapshot, decisions).freeze()
+        new = {each.pod for each in decisions if isinstance(each, Bind)}
+        kept: dict[WorkloadKey, str] = {}
+        found = deschedule(after, profile, _telling(profile, kept)).decisions
+        decisions += [
+            each
+            for each in found
+            if each.pod not in new and (namespace is None or each.pod.startswith(f"{namespace}/"))
+        ]
+        stays = [
+            each
+            for each in staying(after, profile, [each for each in found if isinstance(each, Evict)], kept)
+            if each.pod not in new and (namespace is None or each.pod.startswith(f"{namespace}/"))
+        ]
+        later = played(snapshot, decisions)
+        notes += single_points_of_failure(later)
+        told = [each for each in advice(later.freeze(), profile) if each.concerns(namespace)]
+        if profile.descheduler is None:
+            notes.append(f"policy {profile.name} has no descheduler: nothing that runs is moved")
+    # Found by name when needed: the figures of some policies bring SciPy along, which loads slower than most plans.
+    report = registry.find_report(profile.objective.report)
+    return Plan(
+        profile.name, tuple(decisions), report(snapshot, decisions), tuple(notes), tuple(told), tuple(stays), moves
+    )
+
+
+def _telling(profile: Profile, kept: dict[WorkloadKey, str]) -> DeschedulerSettings | None:
+    return None if profile.descheduler is None else replace(profile.descheduler, told=kept.__setitem__)
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """The shape that `ecotone plan -o json` prints."""
+    return {
+        "policy": plan.policy,
+        "decisions": [as_document(each) for each in plan.decisions],
+        "objective": plan.objective,
+        **({"stays": [each.as_document() for each in plan.stays]} if plan.moves else {}),
+        **({"advice": [each.as_document() for each in plan.advice]} if plan.advice else {}),
+    }

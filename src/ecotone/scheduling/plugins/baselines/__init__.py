@@ -1,0 +1,1 @@
+"""Simple rules that every comparison needs."""

@@ -1,0 +1,179 @@
+"""ResponseTime: the predicted time a request spends because of where this pod is; the whole score of policy `ecotone`.
+
+`raw` is the shared cost in milliseconds, owners' preferences included, with the sign turned (higher is better). Nodes that
+differ from the best by less than somebody notices (`noticedMs` milliseconds or the share `noticedShare` of the best) all
+have 100, so that Kubernetes' own scores decide between them, its spreading of replicas over nodes and zones with them; and
+as long as nothing at all is measured, neither latencies to peers nor CPU, every node has. Beyond that the normalisation is
+scale-free and does not stretch: 100 s / (s + what is noticed), where s is the best node's cost plus 10 ms. A node 4 ms
+behind the best of a 40 ms chain keeps 94, one 100 ms behind falls to 33; min-max would call both 0.
+
+What the cost is made of is told in `costs.cost`: `serviceMs` is the CPU time of a request, `priceMs` what a unit of
+price-per-hour is worth, and `preferenceMs` what it costs to meet none of the owner's preferences.
+
+`apart`: never all replicas of a workload on one node while another node could take one.
+
+A node beyond a deadline that is not enforced (`costs.deadlines`) costs `latePerMs` milliseconds for each millisecond it is
+late and `lateMs` for being late at all.
+
+Where the workload has a QoS target (`targets`), every millisecond over it counts a thousandfold on top; and of the pods that
+wait at the same time each goes where it suits all of them (`lacking`), whichever stands first in the queue.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from ecotone.model.arrays import Floats, Mask, Rows
+from ecotone.model.availability import measured_now
+from ecotone.model.errors import InputError
+from ecotone.model.objects import PodKind
+from ecotone.model.state import ClusterState
+from ecotone.scheduling.costs import cost
+from ecotone.scheduling.costs.channels import channels
+from ecotone.scheduling.costs.deadlines import DEFAULT as LATENESS
+from ecotone.scheduling.costs.deadlines import Lateness, deadlines, late_ms, name_of
+from ecotone.scheduling.costs.peers import whereabouts
+from ecotone.scheduling.costs.preferences import PREFERENCE_MS, preference_ms, soft_spread
+from ecotone.scheduling.costs.targets import WEIGHT as TARGETS_FIRST
+from ecotone.scheduling.costs.targets import lacking, missed_ms, target_of
+from ecotone.scheduling.plugin import Change, Cycle, Scores, pick
+
+SCALE_MS = 10.0
+NOTICED_MS, NOTICED_SHARE = 1.0, 0.02
+_FORBIDDEN = 1e6
+_ELSEWHERE_MS = 1000.0  # more than any tier's latency: where the waiting pods suit each other best decides
+
+
+class ResponseTime:
+    name = "ResponseTime"
+    cost_unit = "ms"
+
+    def __init__(
+        self,
+        *,
+        serviceMs: float = cost.DEFAULT.service_ms,
+        priceMs: float = cost.DEFAULT.price_ms,
+        preferenceMs: float = PREFERENCE_MS,
+        noticedMs: float = NOTICED_MS,
+        noticedShare: float = NOTICED_SHARE,
+        latePerMs: float = LATENESS.per_ms,
+        lateMs: float = LATENESS.fixed_ms,
+        apart: bool = False,
+    ) -> None:
+        for word, value in (("latePerMs", latePerMs), ("lateMs", lateMs)):
+            if not 0 <= value < inf:
+                raise InputError(f"ResponseTime: {word} {value:g} must be a number of at least 0")
+        self.model = cost.Model(service_ms=serviceMs, price_ms=priceMs)
+        self._preference_ms = preferenceMs
+        self._noticed_ms = noticedMs
+        self._noticed_share = noticedShare
+        self.lateness = Lateness(latePerMs, lateMs)
+        self._apart = apart
+
+    def placement_changes(self, cycle: Cycle) -> Change:
+        if target_of(cycle.state, cycle.pod.kind) is not None:
+            return "everything"  # one pod more changes what the next one means for the target
+        own = name_of(cycle.pod.kind)
+        itself = any(each.peer == own for each in channels(cycle.state, own))
+        itself = itself or any(peer == own for peer, _, _ in deadlines(cycle.state, own))
+        return "everything" if itself or self._apart or soft_spread(cycle.pod.kind) else "row"
+
+    def prescore(self, cycle: Cycle) -> None:
+        """The network's part holds for every replica, unless they talk among themselves."""
+        if self.name not in cycle.scratch or self.placement_changes(cycle) == "everything":
+            cycle.scratch[self.name] = self._toward_peers(cycle)
+
+    def cost(self, cycle: Cycle, rows: Rows) -> Floats:
+        state, kind = cycle.state, cycle.pod.kind
+        found: Floats = pick(self._network(cycle), rows, cycle)
+        found = found + cost.cpu_ms(state, kind, rows, model=self.model)
+        found = found + cost.price_ms(state, kind, rows, model=self.model)
+        found = found + preference_ms(state, kind, rows, price=self._preference_ms)
+        late = self._late(cycle)
+        if late is not None:
+            found = found + pick(late, rows, cycle)
+        missed = missed_ms(state, kind)
+        if missed is not None:
+            found = found + TARGETS_FIRST * pick(missed + self._elsewhere_ms(cycle), rows, cycle)
+        return found + _FORBIDDEN * _gathered(state, kind, rows) if self._apart else found
+
+    def _elsewhere_ms(self, cycle: Cycle) -> Floats | float:
+        """What a node costs beyond its own milliseconds if the pods that wait together need it for another one."""
+        lacks = lacking(cycle.state, cycle.pod)
+        return 0.0 if lacks is None else np.where(lacks > 0, 0.0, _ELSEWHERE_MS)
+
+    def _toward_peers(self, cycle: Cycle) -> tuple[Floats, Floats | None]:
+        """Milliseconds on the network, and what being late for them costs."""
+        state, kind = cycle.state, cycle.pod.kind
+        return cost.network_ms(state, kind), late_ms(state, kind, self.lateness)
+
+    def _network(self, cycle: Cycle) -> Floats:
+        kept: tuple[Floats, Floats | None] | None = cycle.scratch.get(self.name)
+        return cost.network_ms(cycle.state, cycle.pod.kind) if kept is None else kept[0]
+
+    def _late(self, cycle: Cycle) -> Floats | None:
+        kept: tuple[Floats, Floats | None] | None = cycle.scratch.get(self.name)
+        return late_ms(cycle.state, cycle.pod.kind, self.lateness) if kept is None else kept[1]
+
+    def score(self, cycle: Cycle, rows: Rows) -> Floats:
+        return 0.0 - self.cost(cycle, rows)
+
+    def normalize(self, cycle: Cycle, raw: Scores) -> Scores:
+        values = np.asarray(raw, dtype=np.float64)
+        best = float(values.max(initial=-np.inf))
+        if not np.isfinite(best):
+            values = np.nan_to_num(values, nan=-np.inf, posinf=0.0, neginf=-np.inf)
+            best = float(values.max(initial=-np.inf))
+        if best == -np.inf:
+            return np.zeros(len(values))  # beyond reach from everywhere: nothing to choose by
+        if self._nothing_measured(cycle):
+            return np.where(values > best - _FORBIDDEN / 2, 100.0, 0.0)
+        scale = SCALE_MS - best
+        noticed = max(self._noticed_ms, -self._noticed_share * best)
+        behind: Floats = np.maximum(0.0, best - values - noticed)
+        return 100 * scale / (scale + behind)
+
+    def last_word(self, cycle: Cycle, rows: Rows) -> Floats | None:
+        """The smaller cost, however little; with nothing measured only what nodes cost in money."""
+        if not self._nothing_measured(cycle):
+            return self.cost(cycle, rows)
+        return cost.price_ms(cycle.state, cycle.pod.kind, rows, model=self.model) if cycle.state.nodes.priced else None
+
+    def _nothing_measured(self, cycle: Cycle) -> bool:
+        """True if milliseconds would be guesses: no latency to anybody it talks to, and nobody's CPU was measured."""
+        if target_of(cycle.state, cycle.pod.kind) is not None:
+            return False  # what a node means for a promise is declared, not measured
+        late = self._late(cycle)
+        if late is not None and late[cycle.state.nodes.all_rows if cycle.feasible is None else cycle.feasible].any():
+            return False  # somebody would be late, which only a measured latency can tell
+        return not self._network(cycle).any() and not measured_now(cycle.state, cycle.state.nodes.all_rows).any()
+
+    def describe(self, cycle: Cycle, row: int, raw: float) -> str:
+        network = float(self._network(cycle)[row])
+        missed = missed_ms(cycle.state, cycle.pod.kind)
+        if missed is not None:
+            raw += TARGETS_FIRST * float(missed[row])
+        late = self._late(cycle)
+        tardy = 0.0 if late is None else float(late[row])
+        parts = (_ms(-raw), _ms(network), _ms(-raw - network - tardy))
+        told = "{} ms per request: {} ms network, {} ms CPU queueing, price and preferences".format(*parts)
+        if tardy:
+            told += f", {_ms(tardy)} ms for a missed soft deadline"
+        over = "" if missed is None else f"; {_ms(float(missed[row]))} ms over its QoS target"
+        return told + over
+
+
+def _gathered(state: ClusterState, kind: PodKind, rows: Rows) -> Mask:
+    """The one row that holds all replicas there are, if any."""
+    there, counts = whereabouts(state, kind.workload.namespace, kind.workload.name)
+    found: Mask = (
+        (rows == there[0]) & (counts.sum() > 0) if len(np.unique(there)) == 1 else np.zeros(len(rows), dtype=np.bool_)
+    )
+    return found
+
+
+def _ms(value: float) -> str:
+    """Hundredths of a millisecond are nothing to tell."""
+    return f"{value:.3g}" if value >= 0.01 else "0"

@@ -1,0 +1,1 @@
+"""kube-scheduler's own plugins, with its arithmetic and its words."""

@@ -1,0 +1,1 @@
+"""Which nodes a pod's volumes allow."""

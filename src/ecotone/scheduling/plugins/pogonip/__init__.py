@@ -1,0 +1,1 @@
+"""The plugins of Pogonip's 2021 prototype."""

@@ -1,0 +1,1 @@
+"""Terms of published policies: Sophos, its communication-aware predecessor, NetMARKS, NAS."""

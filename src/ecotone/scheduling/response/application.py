@@ -1,0 +1,84 @@
+"""An application as traffic sees it: workloads joined by calls, the users who enter, and the nodes that matter.
+
+Workloads are few and their replicas alike, so a placement is a table of counts x[w, n] and not a list of pods. Rates are
+requests per second. `graph` reads applications off a cluster; a scenario may state one outright.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ecotone.model.arrays import Floats, Ints, Rows
+from ecotone.model.objects import PodKind
+from ecotone.model.workloads import Name
+
+UNIFORM, SAME_ZONE, SAME_NODE = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """One channel, from caller to callee, both as indices into the application's workloads."""
+
+    caller: int
+    callee: int
+    rate: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Deadline:
+    """A channel that should be within a bound: `price[m, n]` in ms for calls from node m to node n, 0 where in time."""
+
+    caller: int
+    callee: int
+    price: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Application:
+    """Workloads w by index, nodes n by position in `rows`.
+
+    `counts`: pods that serve or will soon; `users`: requests per second that enter at each node for each workload; `use`:
+    CPU of all pods of a workload together, `other`: CPU of everybody else, both in millicores; `rate`: requests per second
+    that users send, by which everything is divided.
+    """
+
+    names: tuple[Name, ...]
+    kinds: tuple[PodKind, ...]
+    rows: Rows
+    counts: Ints
+    calls: tuple[Calls, ...]
+    users: Floats
+    balance: tuple[int, ...]
+    zones: Ints
+    rtt: Floats
+    use: Floats
+    other: Floats
+    cores: Floats
+    rate: float
+    order: tuple[int, ...]
+    cyclic: bool
+    deadlines: tuple[Deadline, ...] = ()
+
+    @property
+    def replicas(self) -> Ints:
+        found: Ints = self.counts.sum(axis=1)
+        return found
+
+
+def callers_first(size: int, calls: Iterable[Calls]) -> tuple[tuple[int, ...], bool]:
+    """Workloads so that callers come before callees; True if calls go in circles, which are cut at the lowest index."""
+    callers: list[set[int]] = [set() for _ in range(size)]
+    for call in calls:
+        callers[call.callee].add(call.caller)
+    order: list[int] = []
+    left = set(range(size))
+    cyclic = False
+    while left:
+        free = sorted(each for each in left if not callers[each] & left)
+        if not free:
+            cyclic = True
+            free = [min(left)]
+        order += free
+        left -= set(free)
+    return tuple(order), cyclic

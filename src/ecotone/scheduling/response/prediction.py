@@ -1,0 +1,120 @@
+"""J: milliseconds a user's request spends on the network and waiting for CPU, for many placements at once.
+
+    K_w(m, n)  the share of calls made at m that pods of w on n take: x[w, n] / R_w, or near first where the Service says so
+    a_w(n)     the share of w's work that is done on n; callers come first, and circles are gone round three times
+    Net = sum over calls of rate x a_caller(m) K(m, n) rtt(m, n);   B_n = other use + sum over w of use_w a_w(n)
+    J = (Net + sum over n of B_n wait(B_n / cores_n)) / requests that users send
+
+A missed deadline of a channel adds its price, the mean over the channel's calls, however many there are.
+
+Parallel calls add up, an upper bound as long as nobody tells which calls run side by side. A placement is x[w, n], counts
+of the pods that serve; the functions here take any number of them as one array [c, w, n], since a search asks about
+hundreds that differ in one line.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ecotone.model.arrays import Floats
+from ecotone.scheduling.costs.cost import waiting
+from ecotone.scheduling.response.application import SAME_NODE, UNIFORM, Application
+
+_SWEEPS = 3
+_IDLE = 1e-9  # the formula of waiting wants some utilisation
+
+
+class Prediction:
+    """J of one application's placements."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        size = len(application.names)
+        self._callers: list[list[tuple[int, float]]] = [[] for _ in range(size)]
+        incoming = application.users.sum(axis=1)
+        for call in application.calls:
+            self._callers[call.callee].append((call.caller, call.rate))
+            incoming[call.callee] += call.rate
+        self._incoming = incoming
+        zones = application.zones
+        self._same_zone = ((zones[:, np.newaxis] == zones) & (zones >= 0)).astype(np.float64)
+        self._late: list[list[tuple[int, Floats]]] = [[] for _ in range(size)]
+        for each in application.deadlines:
+            self._late[each.callee].append((each.caller, each.price))
+        idle, _ = waiting(np.full(len(application.cores), _IDLE), application.cores)
+        self._others = float((application.other * idle).sum())  # what slow nodes cost everybody else, wherever we are
+
+    def cost(self, counts: Floats) -> Floats:
+        """J in ms per user request for each placement; infinite where a workload has no pod left."""
+        network, busy = self._flows(counts)
+        found = self._per_request(network, busy)
+        found[(counts.sum(axis=2) < 1).any(axis=1)] = np.inf
+        return found
+
+    def busy(self, counts: Floats) -> Floats:
+        """Utilisation of each node's CPU under each placement."""
+        found: Floats = self._flows(counts)[1] / (1000 * self._application.cores)
+        return found
+
+    def arrivals(self, counts: Floats) -> Floats:
+        """a[c, w, n]: where the work of each workload is done."""
+        return self._arrivals(counts)[0]
+
+    def _per_request(self, network: Floats, busy: Floats) -> Floats:
+        application = self._application
+        cores = application.cores
+        wait, _ = waiting(np.maximum(busy / (1000 * cores), _IDLE), cores)
+        found: Floats = (network + (busy * wait).sum(axis=1) - self._others) / application.rate
+        return found
+
+    def _flows(self, counts: Floats) -> tuple[Floats, Floats]:
+        """Milliseconds per second on the network, and millicores in use on each node."""
+        application = self._application
+        arrivals, network = self._arrivals(counts)
+        busy: Floats = application.other + np.tensordot(arrivals, application.use, axes=([1], [0]))
+        return network, busy
+
+    def _arrivals(self, counts: Floats) -> tuple[Floats, Floats]:
+        application = self._application
+        share = counts / np.maximum(counts.sum(axis=2, keepdims=True), 1.0)
+        arrivals = share.copy()
+        network = np.zeros(len(counts))
+        near = any(application.balance)
+        sweeps = _SWEEPS if application.cyclic and near else 1
+        for sweep in range(sweeps):
+            for workload in application.order:
+                if self._incoming[workload] <= 0.0:
+                    continue
+                sent = np.broadcast_to(application.users[workload], share[:, workload].shape).copy()
+                for caller, rate in self._callers[workload]:
+                    sent += rate * arrivals[:, caller]
+                place = (counts[:, workload], share[:, workload])
+                landed, took = self._take(workload, sent, *place, application.rtt)
+                if application.balance[workload] != UNIFORM:
+                    arrivals[:, workload] = landed / self._incoming[workload]
+                if sweep == sweeps - 1:
+                    network += took
+                    for caller, price in self._late[workload]:
+                        # Per request of a user, as everything is in the end.
+                        network += self._take(workload, application.rate * arrivals[:, caller], *place, price)[1]
+        return arrivals, network
+
+    def _take(self, workload: int, sent: Floats, counts: Floats, share: Floats, rtt: Floats) -> tuple[Floats, Floats]:
+        """Where requests sent at each node are served, and the milliseconds per second they travel."""
+        balance = self._application.balance[workload]
+        if balance == UNIFORM:
+            return sent, ((sent @ rtt) * share).sum(axis=1)
+        landed = np.zeros_like(sent)
+        if balance == SAME_NODE:
+            here = counts > 0
+            landed = np.where(here, sent, 0.0)
+            sent = np.where(here, 0.0, sent)
+        in_zone = counts @ self._same_zone
+        scale = np.divide(1.0, in_zone, out=np.zeros_like(in_zone), where=in_zone > 0)
+        within = np.where(in_zone > 0, sent, 0.0)
+        landed = landed + counts * scale * (within @ self._same_zone)
+        took = ((within @ (rtt * self._same_zone)) * counts * scale).sum(axis=1)
+        rest = sent - within
+        landed = landed + share * rest.sum(axis=1, keepdims=True)
+        took = took + ((rest @ rtt) * share).sum(axis=1)
+        return landed, took

@@ -1,0 +1,1 @@
+"""Carrying out a plan on a live cluster."""

@@ -1,0 +1,1 @@
+"""A scheduler extender: kube-scheduler asks, Ecotone's plugins answer."""

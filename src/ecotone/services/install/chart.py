@@ -1,0 +1,99 @@
+"""A Helm chart, made from the same objects that ``ecotone manifests`` prints, so that the two cannot differ.
+
+The objects are made once with words that stand for what a user of Helm sets; in the written text these become Helm's
+expressions. Braces that mean something to Prometheus or Grafana are passed on as they are.
+
+    python -m ecotone.services.install.chart deploy/chart
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import ecotone
+from ecotone.services.install import COMPONENTS, ON_REQUEST, PARTS, PROMETHEUS, installation
+from ecotone.services.install.workloads import IMAGE
+
+VALUES = {
+    "image": (IMAGE, "Image that contains `ecotone`."),
+    "policy": ("ecotone", "Policy of scheduler and descheduler; see `ecotone policies`."),
+    "schedulerName": ("ecotone", "Name that pods ask for."),
+    "prometheus": (PROMETHEUS, "Prometheus that the monitor reads."),
+}
+_WORDS = {
+    "helm-release-namespace": "{{ .Release.Namespace }}",
+    **{f"helm-value-{name.lower()}": f"{{{{ .Values.{name} }}}}" for name in VALUES},
+}
+_BRACES = re.compile(r"\{\{|\}\}")
+
+
+def files() -> dict[str, str]:
+    """The chart's files by their paths."""
+    found = {"Chart.yaml": _chart(), "values.yaml": _values()}
+    for one in installation(["crds"]):
+        found[f"crds/{one['metadata']['name']}.yaml"] = _documents([one])
+    for part in PARTS:
+        if part != "crds" and part not in ON_REQUEST:
+            found[f"templates/{part}.yaml"] = _template(_made(part))
+    return found
+
+
+def _made(part: str) -> list[dict[str, Any]]:
+    return installation(
+        [part],
+        components=tuple(COMPONENTS),
+        namespace="helm-release-namespace",
+        image="helm-value-image",
+        policy="helm-value-policy",
+        scheduler_name="helm-value-schedulername",
+        prometheus="helm-value-prometheus",
+    )
+
+
+def _template(objects: list[dict[str, Any]]) -> str:
+    text = _BRACES.sub(lambda found: f'{{{{ "{found[0]}" }}}}', _documents(objects))
+    for word, expression in _WORDS.items():
+        text = text.replace(word, expression)
+    return text
+
+
+def _documents(objects: list[dict[str, Any]]) -> str:
+    import yaml
+
+    # Lines are not folded: an expression must stay in one piece.
+    plain = json.loads(json.dumps(objects))
+    return str(yaml.safe_dump_all(plain, sort_keys=False, explicit_start=True, width=1 << 20))
+
+
+def _chart() -> str:
+    version = ecotone.__version__
+    lines = [
+        "# Made by `python -m ecotone.services.install.chart`; do not edit.",
+        "apiVersion: v2",
+        "name: ecotone",
+        "description: Decides, explains and keeps correcting where every pod of a microservice application runs.",
+        "type: application",
+        f"version: {version}",
+        f'appVersion: "{version}"',
+        'kubeVersion: ">=1.30.0-0"',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _values() -> str:
+    return "".join(f"# {text}\n{name}: {json.dumps(value)}\n" for name, (value, text) in VALUES.items())
+
+
+def write(folder: Path) -> None:
+    for name, text in files().items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""``ecotone serve monitor``: what is measured becomes annotations that decisions read."""

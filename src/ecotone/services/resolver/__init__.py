@@ -1,0 +1,1 @@
+"""Whole-application placement as an HTTP service."""

@@ -1,0 +1,35 @@
+"""How service meshes and tracers count: one module per dialect, chosen by name or by what a Prometheus has."""
+
+from __future__ import annotations
+
+from ecotone.model.errors import InputError, did_you_mean
+from ecotone.telemetry.dialects.base import Dialect
+from ecotone.telemetry.dialects.envoy import Envoy
+from ecotone.telemetry.dialects.istio import Istio
+from ecotone.telemetry.dialects.opentelemetry import OpenTelemetry
+from ecotone.telemetry.prometheus import Failure, Source
+
+AUTO = "auto"
+NAMES = ("istio", "envoy", "opentelemetry")
+
+
+def dialect(name: str, *, namespace: str) -> Dialect:
+    match name:
+        case "istio":
+            return Istio()
+        case "envoy":
+            return Envoy()
+        case "opentelemetry":
+            return OpenTelemetry(namespace)
+    raise InputError(f"unknown dialect {name!r}", hint=did_you_mean(name, NAMES) or "one of " + ", ".join(NAMES))
+
+
+async def detect(source: Source, *, namespace: str, at: float) -> str | Failure | None:
+    """The first dialect that this namespace has series of, the most telling first; None if there is none."""
+    for name in NAMES:
+        found = await source.query(dialect(name, namespace=namespace).presence(namespace), at=at)
+        if isinstance(found, Failure):
+            return found
+        if any(each.value > 0 for each in found):
+            return name
+    return None

@@ -1,0 +1,1 @@
+"""Container images without a registry: the archives, and what is in them."""

@@ -1,0 +1,1 @@
+"""One node of a bed: its namespaces, cgroup, network and daemons."""

@@ -1,0 +1,46 @@
+"""What a bed remembers on disk: its topology and every process it started.
+
+Written after every step, so that `down` finds what a crashed `up` left.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+
+import msgspec
+
+from ecotone.testbed.layout import Paths, Topology
+from ecotone.testbed.processes import Daemon, alive
+
+
+@dataclass(slots=True)
+class BedState:
+    topology: Topology
+    share: float  # of a machine core that one scenario core gets
+    daemons: list[Daemon] = field(default_factory=list)
+
+    def daemon(self, name: str) -> Daemon | None:
+        return next((each for each in reversed(self.daemons) if each.name == name), None)
+
+    def of_node(self, name: str) -> list[Daemon]:
+        return [each for each in self.daemons if each.name.startswith(f"{name}/")]
+
+    def forget_dead(self) -> None:
+        self.daemons = [each for each in self.daemons if alive(each)]
+
+
+def save(paths: Paths, state: BedState) -> None:
+    paths.root.mkdir(parents=True, exist_ok=True)
+    part = paths.state.with_suffix(".part")
+    part.write_text(json.dumps(asdict(state), default=str))
+    os.replace(part, paths.state)  # noqa: PTH105
+
+
+def load(paths: Paths) -> BedState | None:
+    """None if no bed was ever started here."""
+    if not paths.state.exists():
+        return None
+    # json, not msgspec, reads the text: an unlimited bandwidth is written as Infinity.
+    return msgspec.convert(json.loads(paths.state.read_text()), type=BedState)

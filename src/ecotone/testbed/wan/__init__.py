@@ -1,0 +1,1 @@
+"""The network between nodes: delays, jitter, losses and cuts, pair by pair."""

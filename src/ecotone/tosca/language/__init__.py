@@ -1,0 +1,1 @@
+"""Reading TOSCA Simple Profile 1.3: files, types, values, functions, topology."""

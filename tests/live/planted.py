@@ -1,0 +1,81 @@
+"""An exporter whose metrics a test plants: counters that grow at a given rate, gauges that stay."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Planted:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lines: dict[str, tuple[str, float, float, float]] = {}
+        self._status = 200
+        owner = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                status, body = owner.page()
+                self.send_response(status)
+                self.send_header("Content-Type", "text/plain; version=0.0.4")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                return
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.target = f"127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def counter(self, name: str, rate: float, **labels: str) -> None:
+        """A counter that grows by this much a second, from now on at this rate."""
+        series = _series(name, labels)
+        with self._lock:
+            now = time.time()
+            _, value, since, before = self._lines.get(series, ("counter", 0.0, now, 0.0))
+            self._lines[series] = ("counter", value + before * (now - since), now, rate)
+
+    def gauge(self, name: str, value: float, **labels: str) -> None:
+        with self._lock:
+            self._lines[_series(name, labels)] = ("gauge", value, 0.0, 0.0)
+
+    def drop(self, containing: str) -> None:
+        """Takes away every series whose text contains this."""
+        with self._lock:
+            self._lines = {series: line for series, line in self._lines.items() if containing not in series}
+
+    def answer(self, status: int) -> None:
+        """Every scrape is answered with this status from now on."""
+        self._status = status
+
+    def page(self) -> tuple[int, bytes]:
+        with self._lock:
+            now = time.time()
+            lines = [
+                f"{series} {value + rate * (now - since) if kind == 'counter' else value!r}"
+                for series, (kind, value, since, rate) in self._lines.items()
+            ]
+        return self._status, ("\n".join(lines) + "\n").encode()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def _series(name: str, labels: dict[str, str]) -> str:
+    inside = ",".join(f'{key}="{value}"' for key, value in sorted(labels.items()))
+    return f"{name}{{{inside}}}"
+
+
+@contextmanager
+def planted() -> Iterator[Planted]:
+    one = Planted()
+    try:
+        yield one
+    finally:
+        one.stop()

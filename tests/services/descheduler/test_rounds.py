@@ -1,0 +1,258 @@
+"""Single rounds: what a dry run prints, and what happens when the world has changed since the decision."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ecotone.kube.errors import UnreachableError
+from ecotone.kube.eviction import Evicted, EvictionOutcome
+from ecotone.manifests import wire
+from ecotone.model.objects import Node, Pod, PodKind, PodSpec, Workload, WorkloadKey
+from ecotone.services.descheduler.moves import time_text
+from ecotone.services.descheduler.writer import Refusal
+from services.descheduler.paper import NOW, Paper, fill
+
+
+def one_round(paper: Paper, **spec: Any) -> Paper:
+    asyncio.run(paper.descheduler.round("ns/shop", paper.group(**spec)))
+    return paper
+
+
+def history(paper: Paper) -> list[dict[str, Any]]:
+    moves: list[dict[str, Any]] = paper.writer.statuses[-1]["moves"]
+    return moves
+
+
+def moving(**options: Any) -> Paper:
+    """A cluster on which the first round makes moves."""
+    paper = Paper(**options)
+    fill(paper, 3)
+    return paper
+
+
+def test_a_dry_run_says_what_a_real_run_does_on_a_hundred_random_clusters() -> None:
+    with_moves = 0
+    for seed in range(100):
+        told = []
+        for dry_run in (True, False):
+            paper = Paper(dry_run=dry_run)
+            fill(paper, seed)
+            one_round(paper)
+            told.append([line.replace("would move", "moved") for line in paper.told])
+            moved = sum(what == "evict" for what, _ in paper.writer.written) + len(paper.surges.begun)
+            assert moved == len(paper.told)
+        assert told[0] == told[1]
+        with_moves += bool(told[0])
+    assert with_moves > 30
+
+
+def test_the_scene_of_these_tests_does_move() -> None:
+    paper = one_round(moving())
+    assert paper.told
+    assert {one["outcome"] for one in history(paper)} == {"Started"}
+
+
+@pytest.mark.parametrize(
+    "outcome", [EvictionOutcome.BUDGET, EvictionOutcome.BUSY, EvictionOutcome.CHANGED, EvictionOutcome.REFUSED]
+)
+def test_a_refused_eviction_gives_its_place_back(outcome: EvictionOutcome) -> None:
+    paper = moving()
+    paper.writer.evicts = lambda _: Evicted(outcome, "no")
+    one_round(paper)
+    evicted = [key for what, key in paper.writer.written if what == "evict"]
+    given_back = [name for what, name in paper.writer.written if what == "unreserve"]
+    assert evicted
+    assert len(given_back) >= len(evicted)
+    assert "Started" not in {one["outcome"] for one in history(paper) if not one.get("surge")}
+
+
+def test_a_target_that_changed_since_the_decision_is_no_target() -> None:
+    paper = moving()
+    paper.writer.refusal = Refusal("n1 has been cordoned or marked for removal")
+    one_round(paper)
+    assert not paper.told
+    assert not [what for what, _ in paper.writer.written if what == "evict"]
+    assert paper.surges.begun == []
+    assert all("cordoned" in one["detail"] for one in history(paper))
+
+
+def test_a_pod_whose_mates_have_gone_is_not_evicted() -> None:
+    paper = moving()
+    paper.writer.mates = 0
+    one_round(paper)
+    assert not [what for what, _ in paper.writer.written if what == "evict"]
+
+
+def test_an_eviction_without_an_answer_counts_as_begun_until_it_is_known() -> None:
+    def lost(_: Pod) -> Evicted:
+        raise UnreachableError("no answer")
+
+    paper = moving()
+    paper.writer.evicts = lost
+    one_round(paper)
+    evicted = [key for what, key in paper.writer.written if what == "evict"]
+    assert evicted
+    paper.now = NOW + 6
+    one_round(paper)
+    outcomes = {one["pod"]: one["outcome"] for one in history(paper) if not one.get("surge")}
+    assert outcomes[evicted[0]] == "Refused", "the pod is still there: the eviction never arrived"
+
+
+@pytest.mark.parametrize(
+    ("replaces", "expires", "taken_by", "swept"),
+    [
+        ("gone", NOW - 1, "", True),
+        ("gone", NOW + 60, "", False),
+        ("gone", NOW + 60, "somebody", True),
+        ("uid-w0-0", NOW + 60, "", True),
+    ],
+    ids=["expired", "waiting for its pod", "taken", "of a pod that never left"],
+)
+def test_reservations_that_nothing_waits_for_are_removed(
+    replaces: str, expires: float, taken_by: str, swept: bool
+) -> None:
+    paper = moving(alive="no scheduler")
+    paper.reserve(replaces, replaces=replaces, expires=expires, taken_by=taken_by)
+    one_round(paper)
+    assert (("expire", replaces) in paper.writer.written) == swept
+
+
+def test_a_forged_reservation_does_not_outlive_a_round() -> None:
+    paper = moving(alive="no scheduler")
+    paper.reserve("forged", replaces="nobody", expires=NOW + 3600)
+    one_round(paper)
+    assert ("expire", "forged") in paper.writer.written
+
+
+@pytest.mark.parametrize(("seen", "moves"), [(80.0, False), (150.0, True), (None, False)])
+def test_with_an_objective_it_acts_only_while_that_is_missed(seen: float | None, moves: bool) -> None:
+    paper = moving()
+    paper.groups.measured("ns/shop", seen)
+    one_round(paper, slo=wire.Slo(percentile=95.0, milliseconds=100.0))
+    assert bool(paper.told) == moves
+    reason = next(one["reason"] for one in paper.writer.statuses[-1]["conditions"] if one["type"] == "Descheduling")
+    assert reason == ("Active" if moves else "SLOMet" if seen else "SLOUnknown")
+
+
+def test_pods_of_other_applications_stay() -> None:
+    paper = moving()
+    group = paper.group()
+    group.spec.name = "another"
+    asyncio.run(paper.descheduler.round("ns/shop", group))
+    assert not paper.told
+
+
+def reason(paper: Paper) -> str:
+    conditions = paper.writer.statuses[-1]["conditions"]
+    return str(next(one["reason"] for one in conditions if one["type"] == "Descheduling"))
+
+
+def aged(paper: Paper, names: list[str]) -> None:
+    """These workloads, idle ones, were measured long ago."""
+    for name in names:
+        key = WorkloadKey("ns", name)
+        paper.cache.put_workload(Workload(key, replicas=0, app_group="shop", measured_at=NOW - 1000))
+
+
+def test_while_some_measurements_are_old_a_move_must_gain_twice_as_much() -> None:
+    settings = wire.DeschedulerSpec(min_gain_milliseconds=60.0)
+    fresh = Paper()
+    fill(fresh, 7)
+    one_round(fresh, descheduler=settings)
+    assert [one["predictedGain"] for one in history(fresh)] == [pytest.approx(68.08, rel=0.01)]
+    cautious = Paper()
+    fill(cautious, 7)
+    aged(cautious, ["idle"])
+    one_round(cautious, descheduler=settings)
+    assert not cautious.told
+    assert reason(cautious) == "Active"
+    one_round(cautious, descheduler=wire.DeschedulerSpec(min_gain_milliseconds=30.0))
+    assert len(cautious.told) == 1
+
+
+def test_when_most_measurements_are_old_nothing_moves() -> None:
+    paper = moving()
+    aged(paper, [f"idle-{number}" for number in range(20)])
+    one_round(paper)
+    assert not paper.told
+    assert reason(paper) == "MeasurementsStale"
+
+
+def test_after_three_moves_that_made_it_worse_nothing_moves_until_the_break_is_over() -> None:
+    paper = moving()
+    group = paper.group()
+    bad = [
+        {
+            "at": time_text(NOW - 100 + number), "pod": f"ns/x-{number}", "uid": f"x{number}", "workload": "x",
+            "kind": "Deployment", "from": "n0", "to": "n1", "predictedGain": 5.0, "measuredGain": -1.0, "unit": "ms",
+            "outcome": "Done",
+        }
+        for number in range(3)
+    ]  # fmt: skip
+    group.status["moves"] = bad
+    asyncio.run(paper.descheduler.round("ns/shop", group))
+    assert not paper.told
+    assert reason(paper) == "CircuitBreakerOpen"
+    assert "the measured cost rose" in paper.writer.statuses[-1]["breaker"]["message"]
+    paper.now = NOW + 250
+    asyncio.run(paper.descheduler.round("ns/shop", group))
+    assert not paper.told
+    paper.now = NOW + 601
+    for workload in list(paper.cache.workloads.values()):
+        paper.cache.put_workload(replace(workload, measured_at=paper.now))
+    for node in paper.cache.nodes.nodes:
+        paper.cache.put_node(replace(node, measured_at=paper.now))
+    asyncio.run(paper.descheduler.round("ns/shop", group))
+    assert paper.told
+
+
+def planning() -> Paper:
+    """Users at n0, their application on n1: one plan of four pods in two stages."""
+    paper = Paper()
+    for name, other in (("n0", "n1"), ("n1", "n0")):
+        size = {"cpu": 4000, "memory": 16 << 30, "pods": 110}
+        paper.cache.put_node(Node(name, size, latencies={other: 50.0}, measured_at=NOW))
+    for name, calls, heard in (("w0", {"w1": 10.0}, {"users@n0": 10.0}), ("w1", {}, {"w0": 10.0})):
+        key, talk = WorkloadKey("ns", name), {**calls, **heard}
+        traffic = {peer: 500 * rate for peer, rate in talk.items()}
+        paper.cache.put_workload(
+            Workload(key, replicas=2, app_group="shop", traffic=traffic, requests=talk, calls=calls, measured_at=NOW)
+        )
+        for number in range(2):
+            put(paper, key, f"{name}-{number}", node="n1")
+    return paper
+
+
+def put(paper: Paper, key: WorkloadKey, name: str, *, node: str) -> None:
+    spec = PodSpec(requests=(("cpu", 100),), nonzero=(100, 64 << 20), scheduler_name="ecotone")
+    kind = PodKind("ns", key, labels=(("app", key.name),), spec=spec, app_group="shop")
+    paper.cache.put_pod(
+        Pod(
+            name, f"uid-{name}", kind, node=node, phase="Running", ready=True, owner=f"ReplicaSet/{key.name}-1",
+            template_hash="1", bound_at=paper.now, created=paper.now,
+        )
+    )  # fmt: skip
+
+
+def test_a_plan_goes_on_when_its_replacements_are_ready_and_is_measured_as_a_whole() -> None:
+    paper = planning()
+    paper.group(run_period=3600)
+    for step in range(1, 5):
+        asyncio.run(paper.descheduler.tick())
+        gone = [key for what, key in paper.writer.written if what == "evict"]
+        for key in gone:
+            pod = paper.cache.pod(key)
+            if pod is not None:
+                paper.cache.drop_pod(key)
+                put(paper, pod.kind.workload, f"{pod.name}-{step}", node="n0")
+        paper.now += 2
+    moves = history(paper)
+    assert len(moves) == 4, "the second stage did not wait for the period"
+    assert {one["outcome"] for one in moves} == {"Done"}
+    assert len({one["plan"] for one in moves}) == 1
+    for kind in ("predictedGain", "measuredGain"):
+        assert sum(one[kind] for one in moves) == pytest.approx(50.0, abs=1.0)

@@ -1,0 +1,50 @@
+"""A scenario's application as objects that play it."""
+
+from __future__ import annotations
+
+import json
+
+from ecotone.sim.scenario import load_scenario
+from ecotone.testbed.application.envoy import STATS_PORT, sidecar
+from ecotone.testbed.application.workload import application_objects, peers_of
+
+SCENARIO = load_scenario("sock-shop-100ms")
+
+
+def of_kind(kind: str) -> dict[str, dict]:  # type: ignore[type-arg]
+    objects = application_objects(SCENARIO, namespace="shop", scheduler="ecotone")
+    return {each["metadata"]["name"]: each for each in objects if each["kind"] == kind}
+
+
+def test_every_service_has_a_deployment_a_service_and_a_configuration() -> None:
+    names = {service.name for service in SCENARIO.application.services}
+    assert set(of_kind("Deployment")) == set(of_kind("Service")) == set(of_kind("ConfigMap")) == names
+
+
+def test_calls_reach_their_peer_through_the_sidecar() -> None:
+    for service in SCENARIO.application.services:
+        data = of_kind("ConfigMap")[service.name]["data"]
+        peers = json.loads(data["role.json"])["peers"]
+        listeners = json.loads(data["envoy.json"])["static_resources"]["listeners"]
+        ports = {each["name"]: each["address"]["socket_address"]["port_value"] for each in listeners}
+        assert peers == {peer: f"127.0.0.1:{ports[peer]}" for peer in peers_of(service)}
+
+
+def test_only_statistics_are_reachable_from_outside_the_pod() -> None:
+    found = sidecar({"db": "db.shop.svc.cluster.local:80"})
+    open_ports = [
+        each["address"]["socket_address"]["port_value"]
+        for each in found["static_resources"]["listeners"]
+        if each["address"]["socket_address"]["address"] != "127.0.0.1"
+    ]
+    assert open_ports == [STATS_PORT]
+    assert found["admin"]["address"]["socket_address"]["address"] == "127.0.0.1"
+
+
+def test_replicas_scheduler_and_requests_carry_over() -> None:
+    for service in SCENARIO.application.services:
+        spec = of_kind("Deployment")[service.name]["spec"]
+        assert spec["replicas"] == service.replicas
+        assert spec["template"]["spec"]["schedulerName"] == "ecotone"
+        asked = spec["template"]["spec"]["containers"][0]["resources"]["requests"]
+        assert asked["cpu"] == f"{service.cpu_request or 0}m"

@@ -1,0 +1,177 @@
+"""Ecotone installed from its manifests in a real cluster: it measures, it moves, and it can be removed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ecotone.manifests import keys
+from ecotone.sim.scenario import load_scenario
+from ecotone.testbed.application.users import Users, plans
+from ecotone.testbed.application.workload import application_objects
+from ecotone.testbed.bed import Bed
+from ecotone.testbed.processes import wait_until
+from testbed_real.installing import (
+    MIN_GAIN_MS,
+    NAMESPACE,
+    READY_SECONDS,
+    WHOLE,
+    ecotone,
+    helm,
+    install,
+    install_input_proxy,
+    kubectl,
+    watched,
+)
+from testbed_real.seeing import objects
+
+pytestmark = pytest.mark.testbed
+SCENARIO = load_scenario(str(Path(__file__).parent / "mall.yaml"))
+MALL = "mall"
+PORT = 8080
+
+
+@pytest.fixture(scope="module")
+def installed(bed: Bed) -> Bed:
+    install(bed)
+    return bed
+
+
+@pytest.fixture(scope="module")
+def mall(installed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
+    """The application under Ecotone's scheduler, with users who enter at edge-1."""
+    bed = installed
+    bed.apply(application_objects(SCENARIO, namespace=MALL, scheduler="ecotone"))
+    bed.apply(watched(MALL, MALL))
+    for service in SCENARIO.application.services:
+        bed.wait_for_rollout(MALL, f"deployment/{service.name}", seconds=READY_SECONDS)
+    install_input_proxy(bed, f"{MALL}/web:{PORT}")
+    users = Users(bed.topology, tmp_path_factory.mktemp("users"))
+    edge = bed.topology.node("edge-1")
+    users.start(plans(SCENARIO, {"edge-1": f"http://{edge.address}:{PORT}"}))
+    try:
+        wait_until(lambda: any(each.answered for each in users.sent()), seconds=60, what="answered request")
+        yield bed
+    finally:
+        users.end()
+
+
+def written_on(bed: Bed, *which: str) -> dict[str, str]:
+    found: dict[str, str] = objects(bed, *which)[0]["metadata"].get("annotations", {})
+    return found
+
+
+def nodes_of_api(bed: Bed) -> set[str]:
+    pods = objects(bed, "pods", "-n", MALL, "-l", "app=api")
+    return {each["spec"].get("nodeName", "none") for each in pods if not each["metadata"].get("deletionTimestamp")}
+
+
+def moves(bed: Bed) -> list[dict[str, Any]]:
+    return list(objects(bed, "appgroup", "-n", MALL, MALL)[0].get("status", {}).get("moves", []))
+
+
+def finished(bed: Bed) -> list[dict[str, Any]]:
+    return [move for move in moves(bed) if move["outcome"] != "Started"]
+
+
+def test_the_probe_measures_the_network_that_the_bed_has(mall: Bed) -> None:
+    expected = {
+        (a.name, b.name): mall.topology.link(a.name, b.name).rtt * 1000
+        for a in mall.topology.nodes for b in mall.topology.nodes if a.name != b.name
+    }  # fmt: skip
+
+    def wrong() -> dict[tuple[str, str], tuple[float | None, float]]:
+        measured = {
+            each["metadata"]["name"]: json.loads(each["metadata"].get("annotations", {}).get(keys.LATENCIES, "{}"))
+            for each in objects(mall, "nodes")
+        }
+        found = {pair: (measured[pair[0]].get(pair[1]), ms) for pair, ms in expected.items()}
+        return {pair: (got, ms) for pair, (got, ms) in found.items() if got is None or abs(got - ms) > 0.05 * ms + 1}
+
+    try:
+        wait_until(lambda: not wrong(), seconds=120, what="latencies on nodes")
+    except Exception as error:
+        raise AssertionError(f"measured, and what the bed has: {wrong()}") from error
+
+
+def test_traffic_flows_through_envoy_into_prometheus_into_annotations(mall: Bed) -> None:
+    def told() -> bool:
+        web = written_on(mall, "deployment", "-n", MALL, "web")
+        calls = json.loads(web.get(keys.CALLS, "{}"))
+        entering = json.loads(web.get(keys.REQUESTS, "{}"))
+        onward = json.loads(written_on(mall, "deployment", "-n", MALL, "api").get(keys.CALLS, "{}"))
+        rates = [calls.get("api"), entering.get("users@edge-1"), onward.get("db")]
+        return all(rate is not None and 2.0 < rate < 6.5 for rate in rates)
+
+    wait_until(told, seconds=120, what="about four requests a second on web and api")
+
+
+def test_a_changed_network_makes_the_descheduler_move_a_pod_to_where_it_was_predicted(mall: Bed) -> None:
+    """Two hops of 20 ms beat one of 50; then the ways over fog-1 and edge-2 become long, and the direct one wins."""
+    wait_until(lambda: nodes_of_api(mall) <= {"fog-1", "edge-2"}, seconds=120, what="api on a node in the middle")
+    wait_until(lambda: len(finished(mall)) == len(moves(mall)), seconds=60, what="end of the moves so far")
+    before = len(moves(mall))
+    for middle in ("fog-1", "edge-2"):
+        for end in ("edge-1", "cloud-1"):
+            mall.set_link(middle, end, rtt=0.120)
+    wait_until(
+        lambda: nodes_of_api(mall) <= {"edge-1", "cloud-1"} and len(finished(mall)) > before,
+        seconds=150,
+        what="api at one end of the direct link",
+    )
+    last = finished(mall)[-1]
+    assert last["workload"] == "api" and last["outcome"] == "Done"
+    assert {last["to"]} == {last["landed"]} == nodes_of_api(mall)
+    assert last["predictedGain"] >= MIN_GAIN_MS
+
+
+def test_helm_makes_the_same_objects_and_the_api_server_accepts_both(installed: Bed) -> None:
+    chart = Path(__file__).resolve().parents[2] / "deploy" / "chart"
+    sets = ["--kube-version=1.36.3", f"--set=image={WHOLE[1]}", f"--set=prometheus={WHOLE[3]}"]
+    chart_made = helm(installed, "template", "ecotone", str(chart), "--include-crds", "-n", NAMESPACE, *sets)
+    printed = ecotone("manifests", *WHOLE)
+    assert by_name(chart_made) == by_name(printed)
+    for text in (chart_made, printed):
+        answer = kubectl(
+            installed, "apply", "--server-side", "--dry-run=server", "--validate=strict", "--force-conflicts",
+            "-f", "-", text=text,
+        )  # fmt: skip
+        assert len(answer.splitlines()) == len(by_name(printed))
+
+
+def by_name(text: str) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(text) if each is not None}
+
+
+def test_uninstalling_and_cleanup_leave_nothing_behind(mall: Bed) -> None:
+    bed = mall
+    kubectl(bed, "delete", "-f", "-", "--ignore-not-found", "--timeout=100s", text=ecotone("manifests", *WHOLE))
+    wait_until(
+        lambda: not objects(bed, "pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/part-of=ecotone"),
+        seconds=60,
+        what="end of the programs",
+    )
+    ecotone("cleanup", "--kubeconfig", str(bed.kubeconfig))
+    assert traces(bed) == []
+
+
+def traces(bed: Bed) -> list[str]:
+    """Whatever in the cluster still speaks of Ecotone, but what the application's owner wrote himself."""
+    own = {"ecotone.dev/tier", "ecotone.dev/index", keys.ROLE, "ecotone.dev/why"}
+    kinds = kubectl(bed, "api-resources", "--verbs=list", "-o", "name").split()
+    found = []
+    for each in objects(bed, ",".join(kind for kind in kinds if not kind.startswith("events")), "-A"):
+        metadata = each["metadata"]
+        name = f"{each['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
+        if metadata.get("namespace") == MALL and each["kind"] == "Pod":
+            continue
+        if metadata["name"].startswith("ecotone"):
+            found.append(name)
+        written = {**metadata.get("annotations", {}), **metadata.get("labels", {})}
+        found += [f"{name}: {key}" for key in written if key.startswith("ecotone.dev/") and key not in own]
+    return found
