@@ -16,7 +16,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from ecotone.sim.engine import Engine
+from ecotone.sim.control.engine import Engine
 from ecotone.sim.scenario import Scenario, read_scenario
 from ecotone.sim.scenario.sock_shop import SockShop
 from ecotone.sim.simulation import Simulation

@@ -7,13 +7,13 @@ import pytest
 from descheduling.applications import chain, nodes
 from ecotone.descheduling.plans.rates import Rates
 from ecotone.model import ClusterState
-from ecotone.scheduling.response.application import Application
+from ecotone.scheduling.response.call_graph import CallGraph
 from ecotone.scheduling.response.graph import applications
 
 NAMES = ("one", "two", "cloud")
 
 
-def measured(users: dict[str, float], memory: dict[str, object] | None = None) -> tuple[ClusterState, Application]:
+def measured(users: dict[str, float], memory: dict[str, object] | None = None) -> tuple[ClusterState, CallGraph]:
     state = nodes(*NAMES, rtt=60.0)
     chain(state, ["one"] * 2, users=users)
     state.memory = memory or {}
@@ -21,7 +21,7 @@ def measured(users: dict[str, float], memory: dict[str, object] | None = None) -
     return state, application
 
 
-def after(*measurements: dict[str, float]) -> tuple[Application, Application]:
+def after(*measurements: dict[str, float]) -> tuple[CallGraph, CallGraph]:
     """The application as measured last, and as it is taken to become; a measurement takes 30 seconds, asking again 10."""
     memory: dict[str, object] = {}
     moment, last = 0.0, None
@@ -35,7 +35,7 @@ def after(*measurements: dict[str, float]) -> tuple[Application, Application]:
     return application, rates.ahead(application)
 
 
-def by_site(application: Application) -> dict[str, float]:
+def by_site(application: CallGraph) -> dict[str, float]:
     return {name: float(application.users[:, place].sum()) for place, name in enumerate(NAMES)}
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ecotone.placement.problem.instance import Application, Host, Instance
+from ecotone.placement.problem.instance import Host, Instance, QueueApplication
 
 Rank = tuple[int, int, float, float, float]
 
@@ -43,7 +43,7 @@ def opening(instance: Instance, used: frozenset[int]) -> float:
     return sum((host.price if priced else 1.0) for h in used if (host := instance.hosts[h]).tier == "edge")
 
 
-def placements(instance: Instance, application: Application, free: list[list[int]]) -> Iterator[tuple[int, ...]]:
+def placements(instance: Instance, application: QueueApplication, free: list[list[int]]) -> Iterator[tuple[int, ...]]:
     """Every way to place one application on what is free; `free` reflects the placement while it is out."""
     control = instance.index[instance.control[0]]
     chosen: list[int] = []

@@ -20,7 +20,7 @@ from ecotone.placement.exact.pogonip_opt import pogonip_opt
 from ecotone.placement.exact.scaling import scale
 from ecotone.placement.heuristic.improved_greedy import improved_greedy
 from ecotone.placement.problem.checker import violations
-from ecotone.placement.problem.instance import Application, Component, Host, Instance, Tier
+from ecotone.placement.problem.instance import Component, Host, Instance, QueueApplication, Tier
 from ecotone.placement.problem.solution import Placement, figures
 
 SAMPLE = range(12)
@@ -56,7 +56,7 @@ def test_how_many_fit_and_whether_that_is_a_matter_of_capacity_alone() -> None:
 def test_a_queue_that_fills_its_host_keeps_no_microservice_beside_it() -> None:
     """The relaxation itself knows: without homes it would place eight elevenths of both at no delay."""
     hosts = tuple(Host(name, "edge", (8, 8)) for name in ("e", "n"))
-    application = Application("a", Component("q", (8, 8)), (Component("m", (3, 3)),), 10.0)
+    application = QueueApplication("a", Component("q", (8, 8)), (Component("m", (3, 3)),), 10.0)
     instance = Instance(hosts, (application,), ("e",), np.array([[0.0, 10.0], [10.0, 0.0]]))
     with_homes = AggregatedModel(instance, admission=False, list_homes=True)
     plain = AggregatedModel(instance, admission=False)
@@ -221,7 +221,7 @@ def test_the_counted_bound_on_nodes_never_exceeds_the_optimum(seed: int) -> None
 
 def test_the_counted_bound_fills_the_largest_nodes_first_and_counts_those_in_use() -> None:
     hosts = [Host(f"e{k}", "edge", (size, size)) for k, size in enumerate((4, 4, 8))]
-    application = Application("a", Component("q", (4, 4)), (Component("m", (2, 2)), Component("n", (3, 3))), 10.0)
+    application = QueueApplication("a", Component("q", (4, 4)), (Component("m", (2, 2)), Component("n", (3, 3))), 10.0)
     distance = np.zeros((3, 3))
     instance = Instance(tuple(hosts), (application,), ("e0",), distance)
     lower = least_opening(instance, scale(instance))

@@ -13,7 +13,7 @@ from ecotone.placement.exact.pogonip_opt import pogonip_opt
 from ecotone.placement.heuristic.improved_greedy import improved_greedy
 from ecotone.placement.heuristic.pogonip import pogonip
 from ecotone.placement.problem.checker import violations
-from ecotone.placement.problem.instance import Application, Component, Host, Instance
+from ecotone.placement.problem.instance import Component, Host, Instance, QueueApplication
 from ecotone.placement.problem.solution import figures
 from placement.brute_force import best_rank, least_g, with_endless_cloud
 
@@ -69,7 +69,7 @@ def three_dear_or_four_cheap(*, prices: tuple[float, float] = (5.0, 2.55)) -> In
     hosts += [Host(f"cheap-{k}", "edge", (300, 300), price=cheap) for k in range(4)]
     one = (100, 100)
     parts = tuple(Component(f"m{k}", one) for k in range(11))
-    application = Application("twelve", Component("q", one), parts, 50.0)
+    application = QueueApplication("twelve", Component("q", one), parts, 50.0)
     return Instance(tuple(hosts), (application,), ("dear-0",), np.full((7, 7), 5.0) - 5.0 * np.eye(7))
 
 
@@ -149,8 +149,8 @@ def test_a_cloud_that_has_room_in_sum_but_not_on_any_host_is_not_used() -> None:
     small, large = Component("m", (60, 60)), Component("n", (50, 50))
     distance = np.array([[0.0, 9.0, 9.0], [9.0, 0.0, 0.0], [9.0, 0.0, 0.0]])
     applications = (
-        Application("three", Component("q", (40, 40)), (small, large, large), 5.0),
-        Application("one", Component("q", (40, 40)), (small,), 5.0),
+        QueueApplication("three", Component("q", (40, 40)), (small, large, large), 5.0),
+        QueueApplication("one", Component("q", (40, 40)), (small,), 5.0),
     )
     instance = Instance(hosts, applications, ("e",), distance)
     answer = pogonip_opt(instance, time_limit=None)

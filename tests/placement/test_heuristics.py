@@ -14,7 +14,7 @@ from ecotone.placement.exact.pogonip_opt import pogonip_opt
 from ecotone.placement.heuristic.improved_greedy import improved_greedy
 from ecotone.placement.heuristic.pogonip import Order, Tie, pogonip
 from ecotone.placement.problem.checker import violations
-from ecotone.placement.problem.instance import Application, Component, Host, Instance
+from ecotone.placement.problem.instance import Component, Host, Instance, QueueApplication
 from ecotone.placement.problem.links import Link, LinkGraph, QosRequirement
 from ecotone.placement.problem.solution import Placement, figures
 from ecotone.placement.problem.taxi import scenario_1, scenario_2
@@ -61,7 +61,7 @@ def test_a_discarded_application_leaves_no_trace() -> None:
     hosts = (Host("e", "edge", (1000, 1000)),)
     big, fits = Component("m", (900, 900)), Component("m", (100, 100))
     queue = Component("q", (500, 500))
-    applications = (Application("a", queue, (big,), 1.0), Application("b", queue, (fits,), 2.0))
+    applications = (QueueApplication("a", queue, (big,), 1.0), QueueApplication("b", queue, (fits,), 2.0))
     instance = Instance(hosts, applications, ("e",), np.zeros((1, 1)))
     placement = pogonip(instance)
     assert placement.hosts == (None, (0, 0))
@@ -98,7 +98,7 @@ def test_a_channels_bandwidth_decides_where_a_microservice_may_run() -> None:
         ["q", "near", "far"], [Link("q", "near", 1.0, bandwidth=1e6), Link("q", "far", 30.0, bandwidth=1e9)]
     )
     wide = Component("m", (50, 50), qos=QosRequirement(min_bandwidth=1e8))
-    application = Application("a", Component("q", (100, 100)), (wide,), 50.0)
+    application = QueueApplication("a", Component("q", (100, 100)), (wide,), 50.0)
     instance = Instance(hosts, (application,), ("q",), links.matrix(["q", "near", "far"]), links=links)
     for placement in (pogonip(instance), improved_greedy(instance), pogonip_opt(instance).placement):
         assert placement.hosts == ((0, 2),) and violations(instance, placement) == []

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from ecotone.experiments.campaign.runs import figures
 from ecotone.sim import COMPILED
-from ecotone.sim.engine import Engine
+from ecotone.sim.control.engine import Engine
 from ecotone.sim.scenario import Scenario, load_scenario, read_scenario
 from ecotone.sim.simulation import Simulation
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ecotone.sim.autoscaler import Autoscaler
+from ecotone.sim.control.autoscaler import Autoscaler
 from ecotone.sim.scenario.schema import Autoscale
 
 

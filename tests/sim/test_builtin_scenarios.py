@@ -9,7 +9,7 @@ import pytest
 
 from ecotone.model import Decisions, Snapshot
 from ecotone.placement.problem.taxi import CLOUD_MS, CLOUD_TYPES, LINKS_MS, PODS
-from ecotone.sim.engine import Engine
+from ecotone.sim.control.engine import Engine
 from ecotone.sim.scenario import builtin_scenarios, load_scenario, read_scenario
 from ecotone.sim.scenario.kubedsm import FAMILY, even_shares
 from ecotone.sim.simulation import Simulation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ecotone.scheduling import POLICIES, Profile
-from ecotone.sim.engine import Engine
+from ecotone.sim.control.engine import Engine
 from ecotone.sim.scenario import read_scenario
 from ecotone.sim.simulation import Simulation
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from ecotone.sim import lifecycle
 from ecotone.sim.cluster import SimPod, SimService
+from ecotone.sim.control import lifecycle
+from ecotone.sim.control.engine import Engine
 from ecotone.sim.cpu import Share, Station
-from ecotone.sim.engine import Engine
 from ecotone.sim.flow import Flow, Visit
 from ecotone.sim.kernel import Called, Event, Kernel
 from ecotone.sim.scenario import Scenario, load_scenario

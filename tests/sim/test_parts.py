@@ -10,7 +10,7 @@ import pytest
 
 from ecotone.experiments.campaign.comparison import known
 from ecotone.experiments.campaign.runs import figures
-from ecotone.sim.engine import Engine
+from ecotone.sim.control.engine import Engine
 from ecotone.sim.parts import NAMES, Spectrum
 from ecotone.sim.recorder import Recorder
 from ecotone.sim.scenario import load_scenario

@@ -8,7 +8,7 @@ from math import sqrt
 import pytest
 
 from ecotone.sim.call_tree import Planner
-from ecotone.sim.engine import Engine
+from ecotone.sim.control.engine import Engine
 from ecotone.sim.scenario import read_scenario
 from ecotone.sim.scenario.sock_shop import SockShop
 from ecotone.sim.simulation import Simulation

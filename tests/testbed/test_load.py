@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from aiohttp import web
 
-from ecotone.testbed.application.load import Generator, Plan, Stream
+from ecotone.testbed.application.load import Generator, LoadPlan, Stream
 
 
 def play(streams: list[Stream], *, status: int = 200, delay: float = 0.0) -> tuple[list[list[float]], list[int]]:
@@ -31,7 +31,7 @@ def play(streams: list[Stream], *, status: int = 200, delay: float = 0.0) -> tup
         port = runner.addresses[0][1]
         out = io.StringIO()
         here = [replace(stream, url=f"http://127.0.0.1:{port}/call/get") for stream in streams]
-        await Generator(Plan(here), out).run()
+        await Generator(LoadPlan(here), out).run()
         await runner.cleanup()
         return out.getvalue()
 
@@ -59,7 +59,7 @@ def test_an_error_is_a_request_without_an_answer() -> None:
 def test_nobody_there_is_a_request_without_an_answer() -> None:
     async def run() -> str:
         out = io.StringIO()
-        await Generator(Plan([Stream(0.0, 0.2, "http://127.0.0.1:9/call/get", users=1, every=0.1)]), out).run()
+        await Generator(LoadPlan([Stream(0.0, 0.2, "http://127.0.0.1:9/call/get", users=1, every=0.1)]), out).run()
         return out.getvalue()
 
     lines = [json.loads(line) for line in asyncio.run(run()).splitlines()]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ecotone.cli import main
-from ecotone.sim.observation import deadlines
+from ecotone.sim.control.observation import deadlines
 from ecotone.sim.scenario import read_scenario
 from ecotone.tosca import graph_of, load_application
 from ecotone.tosca.query import GraphStore

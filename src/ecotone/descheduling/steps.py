@@ -29,7 +29,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class StepPlan:
     """`gain` is what the whole plan brings, `made` how many steps it had."""
 
     steps: tuple[Step, ...] = ()
@@ -46,20 +46,20 @@ class Plan:
         }
 
 
-def plan_in(memory: Mapping[str, object]) -> Plan:
+def plan_in(memory: Mapping[str, object]) -> StepPlan:
     """The plan that a policy's memory holds."""
     return from_memory(memory.get(MEMORY))
 
 
-def from_memory(memory: object) -> Plan:
+def from_memory(memory: object) -> StepPlan:
     """What `as_memory` wrote; anything else is no plan."""
     if not isinstance(memory, Mapping):
-        return Plan()
+        return StepPlan()
     try:
         steps = tuple(Step(*map(str, each)) for each in memory["steps"])
-        return Plan(steps, float(memory["since"]), float(memory["gain"]), int(memory["made"]))
+        return StepPlan(steps, float(memory["since"]), float(memory["gain"]), int(memory["made"]))
     except (KeyError, TypeError, ValueError):
-        return Plan()
+        return StepPlan()
 
 
 def under_way(snapshot: Snapshot, only: Collection[WorkloadKey] | None = None) -> frozenset[str]:

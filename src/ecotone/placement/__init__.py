@@ -6,12 +6,11 @@ and says how far it got.
 """
 
 from ecotone.placement.problem.checker import violations
-from ecotone.placement.problem.instance import Application, Component, Host, Instance
+from ecotone.placement.problem.instance import Component, Host, Instance, QueueApplication
 from ecotone.placement.problem.links import Link, LinkGraph, QosRequirement
 from ecotone.placement.problem.solution import Figures, Placement, figures
 
 __all__ = [
-    "Application",
     "Component",
     "Figures",
     "Host",
@@ -20,6 +19,7 @@ __all__ = [
     "LinkGraph",
     "Placement",
     "QosRequirement",
+    "QueueApplication",
     "figures",
     "violations",
 ]

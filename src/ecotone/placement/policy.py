@@ -20,7 +20,7 @@ from ecotone.placement.heuristic import pogonip as heuristic
 from ecotone.placement.heuristic.pogonip import Order, Tie
 from ecotone.placement.problem.checker import violations
 from ecotone.placement.problem.from_snapshot import Reading, read
-from ecotone.placement.problem.instance import Application, Instance
+from ecotone.placement.problem.instance import Instance, QueueApplication
 from ecotone.placement.problem.solution import Figures, Placement, figures
 
 
@@ -113,7 +113,7 @@ def _decisions(reading: Reading, placement: Placement) -> Decisions:
     return Decisions(tuple(decisions))
 
 
-def _why(instance: Instance, application: Application, hosts: tuple[int, ...], i: int) -> str:
+def _why(instance: Instance, application: QueueApplication, hosts: tuple[int, ...], i: int) -> str:
     bound = f"bound {application.max_delay_ms:g} ms"
     if i == 0:
         delay = float(instance.control_distance[hosts[0]])

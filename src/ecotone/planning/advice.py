@@ -22,7 +22,7 @@ from ecotone.model.objects import WorkloadKey
 from ecotone.model.snapshot import Snapshot
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
 from ecotone.scheduling.profiles.profile import Profile
-from ecotone.scheduling.response.application import SAME_NODE, Application
+from ecotone.scheduling.response.call_graph import SAME_NODE, CallGraph
 from ecotone.scheduling.response.graph import applications
 from ecotone.scheduling.response.prediction import Prediction
 
@@ -80,7 +80,7 @@ class _Advisor:
         self.run = Run(snapshot, profile, settings)
         self._pods = pods_by_workload(self.run.state)
 
-    def about(self, application: Application) -> list[Advice]:
+    def about(self, application: CallGraph) -> list[Advice]:
         movable = np.array(
             [
                 bool(own) and all(self.run.may_move(pod) for pod in own)
@@ -112,10 +112,10 @@ class _Advisor:
                 found.append(Advice(self._services(application, near), here, more, counts))
         return found
 
-    def _could_be_near(self, application: Application, number: int) -> bool:
+    def _could_be_near(self, application: CallGraph, number: int) -> bool:
         return application.balance[number] != SAME_NODE and bool(self._services(application, [number]))
 
-    def _services(self, application: Application, chosen: list[int]) -> tuple[str, ...]:
+    def _services(self, application: CallGraph, chosen: list[int]) -> tuple[str, ...]:
         """The Services in front of these workloads."""
         labels = [(application.kinds[number].namespace, dict(application.kinds[number].labels)) for number in chosen]
         return tuple(
@@ -125,7 +125,7 @@ class _Advisor:
         )
 
     @staticmethod
-    def _trimmed(application: Application, limits: Limits, near: list[int], here: float, there: float) -> list[int]:
+    def _trimmed(application: CallGraph, limits: Limits, near: list[int], here: float, there: float) -> list[int]:
         """Without the Services that earn next to nothing."""
         kept = list(near)
         for number in near:
@@ -135,7 +135,7 @@ class _Advisor:
         return kept
 
 
-def _best(application: Application, limits: Limits) -> float:
+def _best(application: CallGraph, limits: Limits) -> float:
     prediction = Prediction(application)
     target = Search(application, prediction, limits).best()
     return float(prediction.cost(target[np.newaxis].astype(np.float64))[0])
@@ -145,12 +145,12 @@ def _worth(here: float, there: float) -> bool:
     return here - there >= max(LEAST_MS, LEAST_SHARE * here)
 
 
-def _balanced(application: Application, near: list[int]) -> Application:
+def _balanced(application: CallGraph, near: list[int]) -> CallGraph:
     balance = tuple(SAME_NODE if number in near else each for number, each in enumerate(application.balance))
     return replace(application, balance=balance)
 
 
-def _at_each_site(application: Application, limits: Limits, movable: Mask) -> Application | None:
+def _at_each_site(application: CallGraph, limits: Limits, movable: Mask) -> CallGraph | None:
     """One replica of every workload that may move at every site of users; None if there are no several, or as many."""
     demand = application.users.sum(axis=0)
     sites: Ints = np.flatnonzero(demand >= _SITE * demand.sum())

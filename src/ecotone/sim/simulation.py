@@ -15,16 +15,16 @@ from ecotone.descheduling.steps import plan_in
 from ecotone.model import Bind, Evict, Preempt, WorkloadKey
 from ecotone.model.decisions import DeletionCost
 from ecotone.model.objects import Reservation
-from ecotone.sim.autoscaler import PERIOD, Autoscaler
 from ecotone.sim.call_tree import Planner
 from ecotone.sim.cluster import READY, SimNode, SimPod, SimService
+from ecotone.sim.control.autoscaler import PERIOD, Autoscaler
+from ecotone.sim.control.lifecycle import Lifecycle
+from ecotone.sim.control.monitoring import Monitoring
+from ecotone.sim.control.observation import NAMESPACE, Observer
+from ecotone.sim.control.orchestration import Orchestrator
 from ecotone.sim.flow import Flow
 from ecotone.sim.kernel import AUTOSCALE, DESCHEDULE, EVENTS, SAMPLES, SCHEDULING, TRACES, Kernel
-from ecotone.sim.lifecycle import Lifecycle
-from ecotone.sim.monitoring import Monitoring
 from ecotone.sim.network import Network
-from ecotone.sim.observation import NAMESPACE, Observer
-from ecotone.sim.orchestration import Orchestrator
 from ecotone.sim.randomness import derive, stream
 from ecotone.sim.recorder import SERIES_SECONDS, Recorder
 from ecotone.sim.scenario.schema import LinkChange, NodeChange, Scenario

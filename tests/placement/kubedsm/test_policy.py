@@ -9,7 +9,7 @@ import pytest
 
 from builders import cluster, node, pod
 from ecotone.descheduling import deschedule
-from ecotone.descheduling.steps import Plan, Step, from_memory, plan_in
+from ecotone.descheduling.steps import Step, StepPlan, from_memory, plan_in
 from ecotone.model.decisions import Bind, Evict, Wait
 from ecotone.model.errors import InputError
 from ecotone.model.objects import AppGroup, DisruptionBudget, Pod, Reservation, Workload, WorkloadKey
@@ -118,7 +118,9 @@ def test_nothing_new_is_suggested_while_pods_are_on_their_way() -> None:
 
 def test_a_plan_whose_pod_has_gone_is_given_up_and_another_one_made() -> None:
     state = cluster(nodes("3"), [of("web-0", "edge-0"), of("web-1", "cloud")])
-    state.memory = {"plan": Plan((Step("default/gone", "cloud", "edge-0"),), since=0.0, gain=1.0, made=1).as_memory()}
+    state.memory = {
+        "plan": StepPlan((Step("default/gone", "cloud", "edge-0"),), since=0.0, gain=1.0, made=1).as_memory()
+    }
     assert moves(state.freeze()) == [("default/web-1", "cloud", "edge-0")]
 
 
@@ -126,13 +128,13 @@ def test_a_plan_that_takes_too_long_is_given_up() -> None:
     pods = [of("web-0", "edge-0"), of("web-1", "cloud"), of("api-0", "edge-0", ready=False)]
     steps = (Step("default/web", "cloud", "edge-0"),)
     state = cluster(nodes("2"), pods, now=500.0)
-    state.memory = {"plan": Plan(steps, since=0.0, gain=1.0, made=1).as_memory()}
+    state.memory = {"plan": StepPlan(steps, since=0.0, gain=1.0, made=1).as_memory()}
     assert plan_in(deschedule(state.freeze(), "kubedsm").memory).steps == ()
 
 
 @pytest.mark.parametrize("memory", [None, 3, {"steps": 1}, {"steps": [["a"]], "since": 0, "gain": 0, "made": 1}])
 def test_a_memory_that_is_no_plan_is_none(memory: object) -> None:
-    assert from_memory(memory) == Plan()
+    assert from_memory(memory) == StepPlan()
 
 
 def test_disruption_budgets_are_kept() -> None:

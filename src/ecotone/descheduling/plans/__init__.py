@@ -6,6 +6,6 @@ changes nothing but the time it takes. Executors carry out `Evict` decisions, th
 first, and call again as soon as replacements are Ready (`under_way` tells whether that is worth while).
 """
 
-from ecotone.descheduling.plans.plan import Plan, Step, under_way
+from ecotone.descheduling.plans.plan import MovePlan, Step, under_way
 
-__all__ = ["Plan", "Step", "under_way"]
+__all__ = ["MovePlan", "Step", "under_way"]

@@ -15,7 +15,7 @@ from ecotone.scheduling.costs.preferences import PREFERENCE_MS, standing_wishes
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
 from ecotone.scheduling.plugin import Cycle
-from ecotone.scheduling.response.application import Application
+from ecotone.scheduling.response.call_graph import CallGraph
 
 PodsOf = dict[WorkloadKey, list[Pod]]
 
@@ -46,7 +46,7 @@ def pods_by_workload(state: ClusterState) -> PodsOf:
 
 
 def limits_of(
-    framework: Framework, state: ClusterState, application: Application, pods: PodsOf, *, movable: Mask, care: Care
+    framework: Framework, state: ClusterState, application: CallGraph, pods: PodsOf, *, movable: Mask, care: Care
 ) -> Limits:
     """The application's own pods are lifted off while the filters are asked, and put back."""
     rows = application.rows

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints
-from ecotone.scheduling.response.application import Application
+from ecotone.scheduling.response.call_graph import CallGraph
 from ecotone.scheduling.response.prediction import Prediction
 
 BUSY = 0.9
@@ -46,7 +46,7 @@ class Order:
 
 
 def orders(
-    application: Application, prediction: Prediction, target: Ints, spare: Spare, *, seconds: float
+    application: CallGraph, prediction: Prediction, target: Ints, spare: Spare, *, seconds: float
 ) -> list[Order]:
     """Every order there is, the best first."""
     found: dict[Stages, Order] = {}
@@ -56,7 +56,7 @@ def orders(
     return sorted(found.values(), key=lambda each: (not each.safe, each.excess, len(each.stages), each.name))
 
 
-def _units(application: Application, target: Ints) -> list[list[Unit]]:
+def _units(application: CallGraph, target: Ints) -> list[list[Unit]]:
     """Per workload: from where to where, surplus and deficit paired in the order of nodes."""
     found = []
     for workload, (here, there) in enumerate(zip(application.counts, target, strict=True)):
@@ -66,7 +66,7 @@ def _units(application: Application, target: Ints) -> list[list[Unit]]:
     return found
 
 
-def _stagings(application: Application, target: Ints, spare: Spare) -> Iterator[tuple[str, Stages]]:
+def _stagings(application: CallGraph, target: Ints, spare: Spare) -> Iterator[tuple[str, Stages]]:
     units = _units(application, target)
     most = [max(1, int(each)) for each in spare.pods]
     yield "flip", _side_by_side([_chunks(each, most[number]) for number, each in enumerate(units)])
@@ -85,7 +85,7 @@ def _side_by_side(parts: list[list[tuple[Unit, ...]]]) -> Stages:
 
 
 def judged(
-    name: str, stages: Stages, application: Application, prediction: Prediction, spare: Spare, *, seconds: float
+    name: str, stages: Stages, application: CallGraph, prediction: Prediction, spare: Spare, *, seconds: float
 ) -> Order:
     """What carrying out an order costs until it is done, and whether no request is slower meanwhile."""
     way, target = _way(application, stages, spare)
@@ -98,7 +98,7 @@ def judged(
     return Order(name, stages, float(seconds * (steps - end).sum()), safe)
 
 
-def _way(application: Application, stages: Stages, spare: Spare) -> tuple[Floats, Ints]:
+def _way(application: CallGraph, stages: Stages, spare: Spare) -> tuple[Floats, Ints]:
     """[stage, w, n]: the pods that serve while the replacements of a stage start; and [w, n] at the end."""
     here = application.counts.copy()
     found = []

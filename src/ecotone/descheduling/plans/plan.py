@@ -28,7 +28,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MovePlan:
     """Stages follow each other as soon as the replacements of the one before are Ready.
 
     `start`: pods per workload and node when it began; `issued`: uids of the pods asked to go, and `since`, when the last of
@@ -53,7 +53,7 @@ class Plan:
     def pods(self) -> int:
         return sum(len(stage) for stage in self.stages)
 
-    def issuing(self, uids: Iterable[str], *, at: float) -> Plan:
+    def issuing(self, uids: Iterable[str], *, at: float) -> MovePlan:
         new = frozenset(uids) - self.issued
         return replace(self, issued=self.issued | new, since=at) if new else self
 
@@ -87,7 +87,7 @@ def _key(workload: WorkloadKey) -> tuple[str, str, str]:
     return workload.namespace, workload.name, workload.kind
 
 
-def read(memory: Mapping[str, object]) -> list[Plan]:
+def read(memory: Mapping[str, object]) -> list[MovePlan]:
     """The plans under way, as far as they can be understood."""
     written = memory.get(MEMORY)
     found = []
@@ -99,8 +99,8 @@ def read(memory: Mapping[str, object]) -> list[Plan]:
     return found
 
 
-def _read(given: Mapping[str, Any]) -> Plan:
-    return Plan(
+def _read(given: Mapping[str, Any]) -> MovePlan:
+    return MovePlan(
         stages=tuple(
             tuple(
                 Step(WorkloadKey(str(namespace), str(name), str(kind)), str(origin), str(target), bool(surge))
@@ -122,7 +122,7 @@ def _read(given: Mapping[str, Any]) -> Plan:
     )
 
 
-def write(memory: Mapping[str, object], plans: Iterable[Plan]) -> dict[str, object]:
+def write(memory: Mapping[str, object], plans: Iterable[MovePlan]) -> dict[str, object]:
     """The memory with these plans in place of those it had."""
     return {**memory, MEMORY: [plan.to_memory() for plan in plans]}
 

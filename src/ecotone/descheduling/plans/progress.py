@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ecotone.descheduling.plans.plan import Plan, Step
+from ecotone.descheduling.plans.plan import MovePlan, Step
 from ecotone.model.members import pods_of
 from ecotone.model.objects import Pod, WorkloadKey
 from ecotone.model.state import ClusterState
@@ -27,7 +27,7 @@ class Next:
     why: str = ""
 
 
-def following(state: ClusterState, plan: Plan, *, limit: float) -> Next:
+def following(state: ClusterState, plan: MovePlan, *, limit: float) -> Next:
     workloads = {step.workload for stage in plan.stages for step in stage}
     if any(_scaled(state, plan, workload) for workload in workloads):
         return Next(over=True, why="a workload was scaled")
@@ -51,7 +51,7 @@ def following(state: ClusterState, plan: Plan, *, limit: float) -> Next:
     return Next(over=_ready(pods, wanted), why="done")
 
 
-def _scaled(state: ClusterState, plan: Plan, workload: WorkloadKey) -> bool:
+def _scaled(state: ClusterState, plan: MovePlan, workload: WorkloadKey) -> bool:
     """By somebody else: while a surge of the plan's own is under way, its workload has one replica more."""
     known = state.workloads.get(workload)
     own = sum(plan.start[workload].values())

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ecotone.model.state import ClusterState
-from ecotone.scheduling.response.application import Application, Calls
+from ecotone.scheduling.response.call_graph import CallGraph, Calls
 
 MEMORY = "rates"
 NOTABLE = 0.2
@@ -54,7 +54,7 @@ class Rates:
         self._before = dict(kept) if isinstance(kept, Mapping) else {}
         self._now: dict[str, _Noted] = {}
 
-    def note(self, application: Application) -> None:
+    def note(self, application: CallGraph) -> None:
         name = "/".join(application.names[0])
         flows = self._flows(application)
         last = _Noted.read(self._before.get(name))
@@ -65,7 +65,7 @@ class Rates:
         else:
             self._now[name] = _Noted(flows, self._moment, last.flows, self._moment - last.since)
 
-    def _flows(self, application: Application) -> Flows:
+    def _flows(self, application: CallGraph) -> Flows:
         """Requests per second by who sends them to whom; users are told by `@` and their node."""
         names = ["/".join(name) for name in application.names]
         found = {f"{names[call.caller]}>{names[call.callee]}": float(call.rate) for call in application.calls}
@@ -74,11 +74,11 @@ class Rates:
             found[f"{_USERS}{node}>{names[workload]}"] = float(application.users[workload, place])
         return found
 
-    def new(self, application: Application) -> bool:
+    def new(self, application: CallGraph) -> bool:
         """True if there was no time before: nobody knows yet how large its load will be."""
         return self._now["/".join(application.names[0])].before is None
 
-    def ahead(self, application: Application) -> Application:
+    def ahead(self, application: CallGraph) -> CallGraph:
         """The application with the flows that the next measurement will show if things go on."""
         noted = self._now["/".join(application.names[0])]
         now, before = noted.flows, noted.before
@@ -100,7 +100,7 @@ class Rates:
             {name: scale * rate if name.startswith(_USERS) else rate for name, rate in flows.items()},
         )
 
-    def _with(self, application: Application, flows: Flows) -> Application:
+    def _with(self, application: CallGraph, flows: Flows) -> CallGraph:
         """CPU follows the requests that each workload gets."""
         names = ["/".join(name) for name in application.names]
         users = application.users.copy()

@@ -13,7 +13,7 @@ from hashlib import blake2b
 
 from ecotone.model.draw import hash_text
 from ecotone.model.state import ClusterState
-from ecotone.scheduling.response.application import Application
+from ecotone.scheduling.response.call_graph import CallGraph
 
 MEMORY = "at rest"
 KEPT_SECONDS = 600.0
@@ -28,7 +28,7 @@ class AtRest:
         self._now = now
         self._kept: dict[str, list[object]] = {}
 
-    def knows(self, application: Application, digest: str) -> bool:
+    def knows(self, application: CallGraph, digest: str) -> bool:
         """True if this very question was asked lately and the answer was to leave everything as it is."""
         name = _name(application)
         match self._before.get(name):
@@ -39,14 +39,14 @@ class AtRest:
                     return True
         return False
 
-    def note(self, application: Application, digest: str) -> None:
+    def note(self, application: CallGraph, digest: str) -> None:
         self._kept[_name(application)] = [digest, self._now]
 
     def write(self, memory: Mapping[str, object]) -> dict[str, object]:
         return {**memory, MEMORY: self._kept}
 
 
-def digest_of(state: ClusterState, application: Application, *, more: Iterable[object]) -> str:
+def digest_of(state: ClusterState, application: CallGraph, *, more: Iterable[object]) -> str:
     """The same for the same question; ``more`` is what the asker adds to it."""
     rows = application.rows
     found = blake2b(digest_size=16)
@@ -80,5 +80,5 @@ def digest_of(state: ClusterState, application: Application, *, more: Iterable[o
     return found.hexdigest()
 
 
-def _name(application: Application) -> str:
+def _name(application: CallGraph) -> str:
     return "/".join(application.names[0])

@@ -22,7 +22,7 @@ from ecotone.descheduling.eligibility import budgets_of
 from ecotone.descheduling.plans import plan as plans_in
 from ecotone.descheduling.plans.limits import Care, limits_of
 from ecotone.descheduling.plans.orders import Order, Spare, judged, orders
-from ecotone.descheduling.plans.plan import Plan, Step
+from ecotone.descheduling.plans.plan import MovePlan, Step
 from ecotone.descheduling.plans.progress import following
 from ecotone.descheduling.plans.rates import Rates
 from ecotone.descheduling.plans.rest import AtRest, digest_of
@@ -36,14 +36,14 @@ from ecotone.model.snapshot import Snapshot
 from ecotone.scheduling.costs.peers import amount, requests_of, traffic_of
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
 from ecotone.scheduling.profiles.profile import Profile
-from ecotone.scheduling.response.application import Application
+from ecotone.scheduling.response.call_graph import CallGraph
 from ecotone.scheduling.response.graph import applications
 from ecotone.scheduling.response.prediction import Prediction
 
 _ATTEMPTS = 12
 
 
-def _part_of(plan: Plan) -> str:
+def _part_of(plan: MovePlan) -> str:
     gain = f"{plan.there:.4g} ms per request instead of {plan.here:.4g} ms"
     return f"its application moves as a whole to {gain}: there this is its place, or its turn comes in a later stage"
 
@@ -56,7 +56,7 @@ class _Run(Run):
     def __init__(self, snapshot: Snapshot, profile: Profile, settings: DeschedulerSettings, care: Care) -> None:
         super().__init__(snapshot, profile, settings)
         self.care = care
-        self._under_way: list[Plan] = []
+        self._under_way: list[MovePlan] = []
         self._counted: set[WorkloadKey] = set()
         self._rates = Rates(self.state)
         self._rest = AtRest(self.state.memory, now=self.state.now)
@@ -111,12 +111,12 @@ class _Run(Run):
 
     # Plans under way
 
-    def _continue(self, plan: Plan) -> None:
+    def _continue(self, plan: MovePlan) -> None:
         found = following(self.state, plan, limit=self.care.startup + self.care.patience)
         if not found.over:
             self._issue(plan, found.steps)
 
-    def _issue(self, plan: Plan, steps: tuple[tuple[Step, Pod], ...]) -> None:
+    def _issue(self, plan: MovePlan, steps: tuple[tuple[Step, Pod], ...]) -> None:
         taken = []
         for step, pod in steps:
             if any(self.ledger.allowed(budget) < 1 for budget in budgets_of(self.state, pod)):
@@ -136,7 +136,7 @@ class _Run(Run):
     def _peers(self, workload: WorkloadKey) -> list[Pod]:
         return [pod for pod in self.pods_of(workload) if pod.is_peer]
 
-    def _begin(self, application: Application, pods: dict[WorkloadKey, list[Pod]]) -> None:
+    def _begin(self, application: CallGraph, pods: dict[WorkloadKey, list[Pod]]) -> None:
         movable = np.array([self._may_move(pods.get(kind.workload, [])) for kind in application.kinds])
         fixed = [kind.workload for kind, free in zip(application.kinds, movable.tolist(), strict=True) if not free]
         self.tell(fixed, "not all pods of its workload may move now")
@@ -148,17 +148,17 @@ class _Run(Run):
         elif not self._found_plan(application, movable, pods):
             self._rest.note(application, digest)
 
-    def _tell_free(self, application: Application, movable: Mask, why: str) -> None:
+    def _tell_free(self, application: CallGraph, movable: Mask, why: str) -> None:
         free = zip(application.kinds, movable.tolist(), strict=True)
         self.tell([kind.workload for kind, may in free if may], why)
 
-    def _digest(self, application: Application, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> str:
+    def _digest(self, application: CallGraph, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> str:
         spare, new = self._spare(application, pods), self._rates.new(application)
         left = [self.ledger.left(kind.workload) for kind in application.kinds]
         more = (self.framework.profile.name, self.settings.min_gain, self.settings.group_gain, new, left, self.care)
         return digest_of(self.state, application, more=(*more, movable.tolist(), spare.pods.tolist(), spare.surge))
 
-    def _found_plan(self, application: Application, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> bool:
+    def _found_plan(self, application: CallGraph, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> bool:
         prediction = Prediction(application)
         limits = limits_of(self.framework, self.state, application, pods, movable=movable, care=self.care)
         for _ in range(_ATTEMPTS):
@@ -167,7 +167,7 @@ class _Run(Run):
                 self._tell_free(application, movable, "no placement of its whole application makes requests faster")
                 return False
             plan, bar = self._plan(application, prediction, target, pods)
-            if isinstance(plan, Plan):
+            if isinstance(plan, MovePlan):
                 self._tell_free(application, movable, _part_of(plan))
                 self._issue(plan, following(self.state, plan, limit=np.inf).steps)
                 return True
@@ -186,8 +186,8 @@ class _Run(Run):
         return self.ledger.forbids(pods[0]) is None
 
     def _plan(
-        self, application: Application, prediction: Prediction, target: Ints, pods: dict[WorkloadKey, list[Pod]]
-    ) -> tuple[Plan | str, tuple[int, int] | None]:
+        self, application: CallGraph, prediction: Prediction, target: Ints, pods: dict[WorkloadKey, list[Pod]]
+    ) -> tuple[MovePlan | str, tuple[int, int] | None]:
         """The plan for this placement if it pays, else why there is none, and what the filters refuse if that is it."""
         spare = self._spare(application, pods)
         here, there = prediction.cost(np.stack([application.counts, target]).astype(np.float64)).tolist()
@@ -221,14 +221,14 @@ class _Run(Run):
             return f"{saves}, but the filters refuse a pod its place there", bar
         return f"{saves}, less than the way there costs within {self.care.horizon:g} s", None
 
-    def _pays_when_risen(self, application: Application, target: Ints, least: float) -> bool:
+    def _pays_when_risen(self, application: CallGraph, target: Ints, least: float) -> bool:
         if not self._rates.new(application):
             return True
         risen = Prediction(replace(application, use=application.use * self.care.rising))
         here, there = risen.cost(np.stack([application.counts, target]).astype(np.float64)).tolist()
         return bool(here - there >= least)
 
-    def _unit(self, application: Application, step: Step) -> tuple[int, int, int]:
+    def _unit(self, application: CallGraph, step: Step) -> tuple[int, int, int]:
         workload = next(number for number, kind in enumerate(application.kinds) if kind.workload == step.workload)
         index = self.state.nodes.index
         origin, target = (
@@ -236,7 +236,7 @@ class _Run(Run):
         )
         return workload, origin, target
 
-    def _steps(self, application: Application, order: Order, spare: Spare) -> Stages:
+    def _steps(self, application: CallGraph, order: Order, spare: Spare) -> Stages:
         names, rows = self.state.nodes.names, application.rows.tolist()
         return tuple(
             tuple(
@@ -246,7 +246,7 @@ class _Run(Run):
             for stage in order.stages
         )
 
-    def _spare(self, application: Application, pods: dict[WorkloadKey, list[Pod]]) -> Spare:
+    def _spare(self, application: CallGraph, pods: dict[WorkloadKey, list[Pod]]) -> Spare:
         most, surge = [], []
         for kind in application.kinds:
             own = pods.get(kind.workload, [])
@@ -255,7 +255,7 @@ class _Run(Run):
             surge.append(len(own) == 1 and self.settings.single_replicas == "surge")
         return Spare(np.array(most), tuple(surge))
 
-    def _returns(self, application: Application, target: Ints, pods: dict[WorkloadKey, list[Pod]]) -> bool:
+    def _returns(self, application: CallGraph, target: Ints, pods: dict[WorkloadKey, list[Pod]]) -> bool:
         names = self.state.nodes.names
         for number, kind in enumerate(application.kinds):
             comes = np.flatnonzero(target[number] > application.counts[number])
@@ -264,7 +264,7 @@ class _Run(Run):
                     return True
         return False
 
-    def _written(self, application: Application, order: Order, stages: Stages, *, here: float, there: float) -> Plan:
+    def _written(self, application: CallGraph, order: Order, stages: Stages, *, here: float, there: float) -> MovePlan:
         names, rows = self.state.nodes.names, application.rows.tolist()
         moving = {step.workload for stage in stages for step in stage}
         start = {
@@ -274,7 +274,7 @@ class _Run(Run):
             for number, kind in enumerate(application.kinds)
             if kind.workload in moving
         }
-        return Plan(
+        return MovePlan(
             stages, start, here=here, there=there, excess=order.excess, order=order.name, since=self.state.now,
             safe=order.safe,
         )  # fmt: skip

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask
-from ecotone.scheduling.response.application import Application
+from ecotone.scheduling.response.call_graph import CallGraph
 from ecotone.scheduling.response.prediction import Prediction
 
 _ROUNDS = 40
@@ -46,7 +46,7 @@ class Limits:
 
 
 class Search:
-    def __init__(self, application: Application, prediction: Prediction, limits: Limits) -> None:
+    def __init__(self, application: CallGraph, prediction: Prediction, limits: Limits) -> None:
         self._application = application
         self._prediction = prediction
         self._limits = limits

@@ -24,7 +24,7 @@ from ecotone.experiments.campaign.registry import Options, Result, Table
 from ecotone.experiments.campaign.runs import figures
 from ecotone.experiments.campaign.statistics import significant
 from ecotone.scheduling import resolve
-from ecotone.sim.engine import Engine
+from ecotone.sim.control.engine import Engine
 from ecotone.sim.randomness import derive
 from ecotone.sim.scenario.schema import Scenario
 from ecotone.sim.simulation import Simulation

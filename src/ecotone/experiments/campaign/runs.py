@@ -19,7 +19,7 @@ from ecotone.experiments.campaign.statistics import milliseconds, significant
 from ecotone.manifests.configuration import configuration_document
 from ecotone.scheduling import Policy, resolve
 from ecotone.scheduling.profiles import plugin_files
-from ecotone.sim.engine import Engine
+from ecotone.sim.control.engine import Engine
 from ecotone.sim.parts import DISRUPTIONS, NAMES, UNANSWERED, Parts
 from ecotone.sim.randomness import derive
 from ecotone.sim.recorder import FAILURE_SECONDS, SERIES_SECONDS, Interval, Recorder

@@ -14,7 +14,7 @@ import numpy as np
 from ecotone.descheduling.plans.search import Limits, Search
 from ecotone.model.arrays import Floats
 from ecotone.model.objects import PodKind, WorkloadKey
-from ecotone.scheduling.response.application import SAME_NODE, SAME_ZONE, UNIFORM, Application, Calls, callers_first
+from ecotone.scheduling.response.call_graph import SAME_NODE, SAME_ZONE, UNIFORM, CallGraph, Calls, callers_first
 from ecotone.scheduling.response.prediction import Prediction
 from ecotone.sim.call_tree import CallTree, Planner, Step
 from ecotone.sim.cluster import ZONE
@@ -60,7 +60,7 @@ class _Truth:
         self._services = scenario.application.services
         self._down = {change.node for change in scenario.node_changes if change.state in ("down", "cordoned")}
 
-    def application(self) -> Application:
+    def application(self) -> CallGraph:
         services, nodes = self._services, self._scenario.nodes
         calls: dict[tuple[int, int], float] = {}
         users = np.zeros((len(services), len(nodes)))
@@ -77,7 +77,7 @@ class _Truth:
         pairs = tuple(Calls(a, b, rate) for (a, b), rate in sorted(calls.items()) if a != b)
         order, cyclic = callers_first(len(services), pairs)
         zones = sorted({node.labels.get(ZONE, "") for node in nodes} - {""})
-        return Application(
+        return CallGraph(
             names=tuple(("default", service.name) for service in services),
             kinds=tuple(PodKind("default", WorkloadKey("default", service.name)) for service in services),
             rows=np.arange(len(nodes), dtype=np.intp),
@@ -108,7 +108,7 @@ class _Truth:
         size = range(len(self._index))
         return np.array([[1000.0 * network.rtt(a, b) for b in size] for a in size])
 
-    def limits(self, application: Application) -> Limits:
+    def limits(self, application: CallGraph) -> Limits:
         services, nodes = self._services, self._scenario.nodes
         allowed = np.array(
             [
@@ -152,7 +152,7 @@ class _Truth:
             free[place] = [b - a for a, b in zip(demand, free[place], strict=True)]
         return found
 
-    def starts(self, application: Application) -> list[Floats]:
+    def starts(self, application: CallGraph) -> list[Floats]:
         """Everything as it stands, and random placements."""
         draws = Random(1)
         found = [application.counts.astype(np.float64)]

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ecotone.placement.problem.instance import Application, Component, Host, Instance
+from ecotone.placement.problem.instance import Component, Host, Instance, QueueApplication
 from ecotone.placement.problem.links import Link, LinkGraph
 from ecotone.placement.problem.taxi import CLOUD_TYPES, MIB, PODS, taxi_application
 
@@ -51,7 +51,7 @@ def _random_small(seed: int) -> Instance:
     distance[:edge, edge:] = (distance[0, :edge] + 40.0)[:, None]
     distance[edge:, :edge] = distance[:edge, edge:].T
     shapes = [_shape(draw) for _ in range(2)]
-    applications: list[Application] = []
+    applications: list[QueueApplication] = []
     pods = 0
     while pods < 5:
         queue, others, bound = shapes[int(draw.integers(2))]
@@ -59,7 +59,7 @@ def _random_small(seed: int) -> Instance:
             break
         pods += 1 + len(others)
         applications.append(
-            Application(name=f"a{len(applications)}", queue=queue, microservices=others, max_delay_ms=bound)
+            QueueApplication(name=f"a{len(applications)}", queue=queue, microservices=others, max_delay_ms=bound)
         )
     return Instance(hosts=tuple(hosts), applications=tuple(applications), control=("e0",), distance=distance)
 
@@ -89,7 +89,7 @@ def edge_cluster(
     return Instance(
         hosts=tuple(hosts),
         applications=tuple(
-            Application(name=f"a{k}", queue=queue, microservices=others, max_delay_ms=bound_ms)
+            QueueApplication(name=f"a{k}", queue=queue, microservices=others, max_delay_ms=bound_ms)
             for k, (queue, others) in enumerate(kinds[k % len(kinds)] for k in range(applications))
         ),
         control=("e0",),
@@ -104,7 +104,7 @@ def taxi_cluster(*, nodes: int, applications: int, sizes: int, seed: int = 0) ->
     return replace(plain, applications=tuple(_sized(f"taxi-{k}", (2, 1, 3)[k % sizes]) for k in range(applications)))
 
 
-def _sized(name: str, halves: int) -> Application:
+def _sized(name: str, halves: int) -> QueueApplication:
     taxi = taxi_application(name)
 
     def resize(component: Component) -> Component:

@@ -21,7 +21,7 @@ from ecotone.placement.exact.bounds import edge_nodes
 from ecotone.placement.exact.classes import nameless
 from ecotone.placement.exact.milp import Model, Objective, whole
 from ecotone.placement.exact.scaling import scale
-from ecotone.placement.problem.instance import Application, Component, Instance, delay_bound
+from ecotone.placement.problem.instance import Component, Instance, QueueApplication, delay_bound
 from ecotone.placement.problem.reasons import cloud_candidates, queue_candidates
 
 
@@ -87,7 +87,7 @@ class BallModel:
             rows.append(tuple(row))
         return Dealt(hosts=tuple(rows))
 
-    def _application(self, application: Application) -> _Application:
+    def _application(self, application: QueueApplication) -> _Application:
         model, instance = self.model, self.instance
         mask = queue_candidates(instance, application) & self._roomy(application.queue)
         hosts: Ints = np.flatnonzero(mask)
@@ -109,7 +109,7 @@ class BallModel:
 
     def _part(
         self,
-        application: Application,
+        application: QueueApplication,
         component: Component,
         positions: list[int],
         *,

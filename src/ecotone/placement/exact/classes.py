@@ -8,12 +8,12 @@ difference between seconds and never.
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from ecotone.placement.problem.instance import Application, Component, Instance
+from ecotone.placement.problem.instance import Component, Instance, QueueApplication
 
 
 @dataclass(frozen=True)
 class ApplicationClass:
-    application: Application
+    application: QueueApplication
     members: tuple[int, ...]
     components: tuple[tuple[Component, int], ...]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ecotone.descheduling.eligibility import budgets_of
-from ecotone.descheduling.steps import Plan, Step, under_way
+from ecotone.descheduling.steps import Step, StepPlan, under_way
 from ecotone.model.decisions import Evict
 from ecotone.model.objects import Pod
 from ecotone.model.snapshot import Snapshot
@@ -31,7 +31,7 @@ def move_of(step: Step, cluster: Cluster) -> Move | None:
 
 
 def begin(
-    plan: Plan, reading: Reading, snapshot: Snapshot, settings: DeschedulerSettings
+    plan: StepPlan, reading: Reading, snapshot: Snapshot, settings: DeschedulerSettings
 ) -> list[tuple[Step, Pod, bool]]:
     """Steps that can begin now, in order, each with its pod and whether its replacement comes first; one per service.
 
@@ -68,6 +68,6 @@ def _held(cluster: Cluster, move: Move) -> Cluster:
     return replace(cluster, capacity=capacity)
 
 
-def eviction(pod: Pod, step: Step, plan: Plan, *, unit: str, surge: bool) -> Evict:
+def eviction(pod: Pod, step: Step, plan: StepPlan, *, unit: str, surge: bool) -> Evict:
     why = f"one of {plan.made} moves that together gain {plan.gain:.4g} {unit}"
     return Evict(pod.key, step.origin, step.target, plan.gain / max(1, plan.made), unit, why, uid=pod.uid, surge=surge)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ecotone.descheduling.eligibility import why_not
-from ecotone.descheduling.steps import MEMORY, Plan, Step, left, plan_in, under_way
+from ecotone.descheduling.steps import MEMORY, Step, StepPlan, left, plan_in, under_way
 from ecotone.model.decisions import Bind, Decision, Decisions, Wait
 from ecotone.model.objects import Pod, Reservation
 from ecotone.model.snapshot import Snapshot
@@ -111,20 +111,20 @@ def suggestions(snapshot: Snapshot, profile: Profile, settings: DeschedulerSetti
     reading = read(snapshot, (), chosen, stays=stays)
     plan = plan_in(snapshot.memory)
     if plan.steps and not _stands(plan, reading, snapshot, chosen):
-        plan = Plan()
+        plan = StepPlan()
     if not plan.steps:
         if under_way(snapshot, settings.only):
-            return Decisions((), {**snapshot.memory, MEMORY: Plan().as_memory()})
+            return Decisions((), {**snapshot.memory, MEMORY: StepPlan().as_memory()})
         plan = _suggested(reading, snapshot, chosen)
     begun = begin(plan, reading, snapshot, settings)
     if not begun and not under_way(snapshot, settings.only):
-        plan = Plan()  # somebody took the room that a step was waiting for
+        plan = StepPlan()  # somebody took the room that a step was waiting for
     remaining = replace(plan, steps=left(plan.steps, [step for step, _, _ in begun]))
     moves = tuple(eviction(pod, step, plan, unit="QoS", surge=surge) for step, pod, surge in begun)
     return Decisions(moves, {**snapshot.memory, MEMORY: remaining.as_memory()})
 
 
-def _suggested(reading: Reading, snapshot: Snapshot, chosen: Configuration) -> Plan:
+def _suggested(reading: Reading, snapshot: Snapshot, chosen: Configuration) -> StepPlan:
     cluster = reading.cluster
     moves = suggest(cluster, chosen.parameters)
     quality = chosen.parameters.quality
@@ -133,10 +133,10 @@ def _suggested(reading: Reading, snapshot: Snapshot, chosen: Configuration) -> P
         Step(cluster.services[each.service].name, cluster.nodes[each.origin].name, cluster.nodes[each.target].name)
         for each in moves
     )
-    return Plan(steps, snapshot.now, gain, len(steps))
+    return StepPlan(steps, snapshot.now, gain, len(steps))
 
 
-def _stands(plan: Plan, reading: Reading, snapshot: Snapshot, chosen: Configuration) -> bool:
+def _stands(plan: StepPlan, reading: Reading, snapshot: Snapshot, chosen: Configuration) -> bool:
     """True if what is left of the plan is still possible and still raises QoS."""
     if snapshot.now - plan.since > chosen.plan_seconds:
         return False

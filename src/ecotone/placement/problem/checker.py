@@ -7,7 +7,7 @@ resolver and the planner refuse to hand out an answer it objects to.
 
 from collections import defaultdict
 
-from ecotone.placement.problem.instance import Application, Component, Instance
+from ecotone.placement.problem.instance import Component, Instance, QueueApplication
 from ecotone.placement.problem.solution import Placement
 
 TOLERANCE_MS = 1e-9
@@ -41,7 +41,7 @@ def violations(instance: Instance, placement: Placement) -> list[str]:
     return found
 
 
-def _application(instance: Instance, application: Application, hosts: tuple[int, ...]) -> list[str]:
+def _application(instance: Instance, application: QueueApplication, hosts: tuple[int, ...]) -> list[str]:
     found: list[str] = []
     queue = hosts[0]
     where = instance.hosts[queue]
@@ -60,7 +60,7 @@ def _application(instance: Instance, application: Application, hosts: tuple[int,
     return found
 
 
-def _rules(instance: Instance, application: Application, component: Component, host: int) -> list[str]:
+def _rules(instance: Instance, application: QueueApplication, component: Component, host: int) -> list[str]:
     name = instance.hosts[host].name
     if component.pinned is not None:
         moved = f"{application.name}/{component.name}: moved from {component.pinned}"
@@ -70,7 +70,9 @@ def _rules(instance: Instance, application: Application, component: Component, h
     return []
 
 
-def _channel(instance: Instance, application: Application, component: Component, *, queue: int, host: int) -> list[str]:
+def _channel(
+    instance: Instance, application: QueueApplication, component: Component, *, queue: int, host: int
+) -> list[str]:
     found: list[str] = []
     place = f"{application.name}/{component.name}: on {instance.hosts[host].name}"
     bound = application.max_delay_ms

@@ -23,7 +23,7 @@ from ecotone.model.objects import Pod
 from ecotone.model.paths import path_lengths
 from ecotone.model.snapshot import Snapshot
 from ecotone.placement.problem.allowed import Allowed
-from ecotone.placement.problem.instance import Application, Component, Host, Instance
+from ecotone.placement.problem.instance import Component, Host, Instance, QueueApplication
 from ecotone.scheduling.plugins.pogonip.application import (
     CONTROL_LABEL,
     QUEUE_ROLE,
@@ -132,10 +132,10 @@ def _resources(groups: Iterable[tuple[Pod, ...]]) -> tuple[str, ...]:
 
 def _application(
     key: ApplicationKey, pods: tuple[Pod, ...], resources: tuple[str, ...], allowed: Allowed
-) -> Application:
+) -> QueueApplication:
     queue, *others = (_component(pod, resources, allowed) for pod in pods)
     bounds = [pod.kind.max_latency_ms for pod in pods if pod.kind.max_latency_ms is not None]
-    return Application(name=str(key), queue=queue, microservices=tuple(others), max_delay_ms=min(bounds))
+    return QueueApplication(name=str(key), queue=queue, microservices=tuple(others), max_delay_ms=min(bounds))
 
 
 def _component(pod: Pod, resources: tuple[str, ...], allowed: Allowed) -> Component:

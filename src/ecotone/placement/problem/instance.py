@@ -51,7 +51,7 @@ class Component:
 
 
 @dataclass(frozen=True, slots=True)
-class Application:
+class QueueApplication:
     name: str
     queue: Component
     microservices: tuple[Component, ...]
@@ -66,7 +66,7 @@ class Application:
 @dataclass(frozen=True)
 class Instance:
     hosts: tuple[Host, ...]
-    applications: tuple[Application, ...]
+    applications: tuple[QueueApplication, ...]
     control: tuple[str, ...]
     distance: Floats
     resources: tuple[str, ...] = RESOURCES
@@ -141,7 +141,7 @@ class Instance:
         return np.array([host.name in component.allowed for host in self.hosts], dtype=np.bool_)
 
 
-def delay_bound(application: Application, component: Component) -> float:
+def delay_bound(application: QueueApplication, component: Component) -> float:
     """The application's bound, or the channel's own where that is stricter."""
     if component.qos is None or component.qos.max_latency_ms is None:
         return application.max_delay_ms
@@ -175,7 +175,7 @@ def _validate(instance: Instance) -> None:
         _validate_application(instance, application, names)
 
 
-def _validate_application(instance: Instance, application: Application, names: set[str]) -> None:
+def _validate_application(instance: Instance, application: QueueApplication, names: set[str]) -> None:
     if not 0 <= application.max_delay_ms < inf:
         raise InputError(f"application {application.name!r}: the delay bound must be a number of zero or more")
     for component in application.components:

@@ -7,7 +7,7 @@ big for any node, too big for what is left, no room for a microservice either ne
 import numpy as np
 
 from ecotone.model.arrays import Mask
-from ecotone.placement.problem.instance import Application, Component, Instance, delay_bound
+from ecotone.placement.problem.instance import Component, Instance, QueueApplication, delay_bound
 from ecotone.placement.problem.remaining import Remaining
 
 RIVALS = "others took the room it needs"
@@ -26,7 +26,7 @@ def amounts(instance: Instance, component: Component) -> str:
     return ", ".join(parts)
 
 
-def queue_candidates(instance: Instance, application: Application) -> Mask:
+def queue_candidates(instance: Instance, application: QueueApplication) -> Mask:
     """Edge hosts that may carry the queue as far as rules and delays go, whatever is free."""
     allowed = instance.allowed(application.queue)
     if application.queue.pinned is not None:
@@ -42,7 +42,7 @@ def queue_candidates(instance: Instance, application: Application) -> Mask:
     return mask
 
 
-def edge_candidates(instance: Instance, application: Application, component: Component, queue: int) -> Mask:
+def edge_candidates(instance: Instance, application: QueueApplication, component: Component, queue: int) -> Mask:
     """Edge hosts within the delay bound of a queue on `queue` that the component's own rules permit."""
     allowed = instance.allowed(component)
     if component.pinned is not None and application.queue.pinned is not None:
@@ -62,7 +62,7 @@ def cloud_candidates(instance: Instance, component: Component, queue: int) -> Ma
     return mask if allowed is None else mask & allowed
 
 
-def explain(instance: Instance, application: Application, remaining: Remaining) -> str:
+def explain(instance: Instance, application: QueueApplication, remaining: Remaining) -> str:
     """The first thing that stands in the application's way on the capacity that `remaining` says is left."""
     queue = application.queue
     bound = f"{application.max_delay_ms:g} ms"
@@ -98,7 +98,7 @@ def _roomy(instance: Instance, component: Component, within: Mask) -> Mask:
 
 
 def _placeable(
-    instance: Instance, application: Application, component: Component, remaining: Remaining, queues: Mask
+    instance: Instance, application: QueueApplication, component: Component, remaining: Remaining, queues: Mask
 ) -> bool:
     for queue in np.flatnonzero(queues):
         near = edge_candidates(instance, application, component, int(queue))

@@ -5,7 +5,7 @@ in the order of the application's manifests (queue, storage, load generator, two
 placement depends on it.
 """
 
-from ecotone.placement.problem.instance import Application, Component, Host, Instance, distances_from_links
+from ecotone.placement.problem.instance import Component, Host, Instance, QueueApplication, distances_from_links
 from ecotone.placement.problem.links import Link, LinkGraph
 
 MIB = 2**20
@@ -33,9 +33,9 @@ PODS = (
 )
 
 
-def taxi_application(name: str, max_delay_ms: float = DELAY_BOUND_MS) -> Application:
+def taxi_application(name: str, max_delay_ms: float = DELAY_BOUND_MS) -> QueueApplication:
     queue, *others = (Component(name=pod, demand=(cpu, memory * MIB)) for pod, cpu, memory in PODS)
-    return Application(name=name, queue=queue, microservices=tuple(others), max_delay_ms=max_delay_ms)
+    return QueueApplication(name=name, queue=queue, microservices=tuple(others), max_delay_ms=max_delay_ms)
 
 
 def scenario_1() -> Instance:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ecotone.descheduling.eligibility import why_not
-from ecotone.descheduling.steps import MEMORY, Plan, Step, left, plan_in, under_way
+from ecotone.descheduling.steps import MEMORY, Step, StepPlan, left, plan_in, under_way
 from ecotone.model.decisions import Decision, Decisions, DeletionCost
 from ecotone.model.objects import Pod, Workload, WorkloadKey
 from ecotone.model.snapshot import Snapshot
@@ -68,12 +68,12 @@ def by_targets(
     costs: tuple[Decision, ...] = tuple(_deletion_costs(reading, wanted)) if deletionCosts else ()
     plan = plan_in(snapshot.memory)
     if plan.steps and not _stands(plan, reading, snapshot, planSeconds):
-        plan = Plan()
+        plan = StepPlan()
     if not plan.steps and not _unsettled(snapshot, promised):
         plan = _planned(reading, wanted, snapshot, settings, move_cost=moveCostMs, broken_ms=brokenMs)
     begun = begin(plan, reading, snapshot, settings)
     if not begun and not under_way(snapshot, promised):
-        plan = Plan()
+        plan = StepPlan()
     remaining = replace(plan, steps=left(plan.steps, [step for step, _, _ in begun]))
     moves = tuple(eviction(pod, step, plan, unit="ms", surge=surge) for step, pod, surge in begun)
     memory = {**snapshot.memory, MEMORY: remaining.as_memory()}
@@ -128,10 +128,10 @@ def _planned(
     *,
     move_cost: float,
     broken_ms: float,
-) -> Plan:
+) -> StepPlan:
     found, cluster = reading.population, reading.cluster
     if not wanted.has.any():
-        return Plan()
+        return StepPlan()
     if settings.single_replicas == "never":
         alone = found.ready.sum(axis=1) <= 1
         found = replace(found, fixed=np.where(alone[:, None], found.placed, found.fixed))
@@ -139,16 +139,16 @@ def _planned(
     answer = solve(problem)
     gain = problem.loss(found.placed) - answer.loss
     if gain < LEAST_GAIN_MS:
-        return Plan()
+        return StepPlan()
     moves = ordered(cluster, moves_between(found.placed, answer.x))
     steps = tuple(
         Step(cluster.services[each.service].name, cluster.nodes[each.origin].name, cluster.nodes[each.target].name)
         for each in moves
     )
-    return Plan(steps, snapshot.now, gain, len(steps))
+    return StepPlan(steps, snapshot.now, gain, len(steps))
 
 
-def _stands(plan: Plan, reading: Reading, snapshot: Snapshot, seconds: float) -> bool:
+def _stands(plan: StepPlan, reading: Reading, snapshot: Snapshot, seconds: float) -> bool:
     if snapshot.now - plan.since > seconds:
         return False
     now = reading.cluster

@@ -23,11 +23,11 @@ from ecotone.scheduling.costs.cost import LEAST_USE, used_share
 from ecotone.scheduling.costs.deadlines import DEFAULT as LATENESS
 from ecotone.scheduling.costs.deadlines import Lateness, deadlines
 from ecotone.scheduling.costs.peers import amount, requests_of, traffic_of
-from ecotone.scheduling.response.application import (
+from ecotone.scheduling.response.call_graph import (
     SAME_NODE,
     SAME_ZONE,
     UNIFORM,
-    Application,
+    CallGraph,
     Calls,
     Deadline,
     callers_first,
@@ -48,7 +48,7 @@ def applications(
     around: Collection[Name] | None = None,
     beside: Collection[str] = (),
     lateness: Lateness = LATENESS,
-) -> Iterator[Application]:
+) -> Iterator[CallGraph]:
     """Every application whose users' requests are counted, in the order of its first workload's name.
 
     `around`: those alone that have one of these workloads, found without going through the whole cluster; `beside`: nodes
@@ -228,7 +228,7 @@ class _Graph:
 
     def application(
         self, names: list[Name], *, beside: Collection[str] = (), lateness: Lateness = LATENESS
-    ) -> Application | None:
+    ) -> CallGraph | None:
         """None if nobody's requests into it are counted."""
         state = self._state
         index = {name: number for number, name in enumerate(names)}
@@ -257,7 +257,7 @@ class _Graph:
         cores = np.maximum(state.nodes.allocatable[rows, CPU].astype(np.float64), LEAST_USE) / 1000
         busy = used_share(state, state.nodes.all_rows)[rows] * cores * 1000
         rtt = _round_trips(state, rows)
-        found = Application(
+        found = CallGraph(
             names=tuple(names),
             kinds=kinds,
             rows=rows,

@@ -18,7 +18,7 @@ import numpy as np
 
 from ecotone.model.arrays import Floats
 from ecotone.scheduling.costs.cost import waiting
-from ecotone.scheduling.response.application import SAME_NODE, UNIFORM, Application
+from ecotone.scheduling.response.call_graph import SAME_NODE, UNIFORM, CallGraph
 
 _SWEEPS = 3
 _IDLE = 1e-9  # the formula of waiting wants some utilisation
@@ -27,7 +27,7 @@ _IDLE = 1e-9  # the formula of waiting wants some utilisation
 class Prediction:
     """J of one application's placements."""
 
-    def __init__(self, application: Application) -> None:
+    def __init__(self, application: CallGraph) -> None:
         self._application = application
         size = len(application.names)
         self._callers: list[list[tuple[int, float]]] = [[] for _ in range(size)]

@@ -185,7 +185,7 @@ class History:
             self.plan_start = {**each.start, **self.plan_start}
         self.memory = dict(memory)
 
-    def plan_with(self, uid: str) -> plans.Plan | None:
+    def plan_with(self, uid: str) -> plans.MovePlan | None:
         """The plan under way that asked this pod to go."""
         return next((each for each in plans.read(self.memory) if uid in each.issued), None)
 

@@ -17,7 +17,7 @@ from msgspec import Meta
 from ecotone.model.errors import InputError
 from ecotone.placement.exact.milp import Stage
 from ecotone.placement.policy import as_objective
-from ecotone.placement.problem.instance import Application, Component, Host, Instance
+from ecotone.placement.problem.instance import Component, Host, Instance, QueueApplication
 from ecotone.placement.problem.links import Link, LinkGraph, QosRequirement
 from ecotone.placement.problem.solution import Placement, figures
 
@@ -227,8 +227,8 @@ def _link(link: NetworkLink) -> Link:
     )
 
 
-def _application(application: AsyncApplication) -> Application:
-    return Application(
+def _application(application: AsyncApplication) -> QueueApplication:
+    return QueueApplication(
         name=application.name,
         queue=_component(application.queue),
         microservices=tuple(_component(pod) for pod in application.microservices),
@@ -276,7 +276,7 @@ def stage_answer(stage: Stage) -> StageAnswer:
 
 
 def _placed(
-    instance: Instance, application: Application, hosts: tuple[int, ...] | None, reason: str | None
+    instance: Instance, application: QueueApplication, hosts: tuple[int, ...] | None, reason: str | None
 ) -> PlacedApplication:
     if hosts is None:
         return PlacedApplication(name=application.name, placed=False, pods=[], reason=reason)

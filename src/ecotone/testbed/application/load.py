@@ -45,12 +45,12 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LoadPlan:
     streams: list[Stream]
 
 
 class Generator:
-    def __init__(self, plan: Plan, out: IO[str]) -> None:
+    def __init__(self, plan: LoadPlan, out: IO[str]) -> None:
         self._plan = plan
         self._out = out
         self._began = time.monotonic()
@@ -114,7 +114,7 @@ class Generator:
         self._out.write(json.dumps([round(sent, 6), round(self._now() - sent, 6), answered, stream.phase]) + "\n")
 
 
-async def _play(plan: Plan, out: IO[str]) -> None:
+async def _play(plan: LoadPlan, out: IO[str]) -> None:
     await Generator(plan, out).run()  # made here: its semaphore belongs to the running loop
 
 
@@ -122,7 +122,7 @@ def main(plan: Path, out: Path) -> None:
     # What is measured must not depend on what else the machine does; without the right to be first it goes on as it is.
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, -20)
-    read = msgspec.json.decode(plan.read_bytes(), type=Plan)
+    read = msgspec.json.decode(plan.read_bytes(), type=LoadPlan)
     with out.open("w", buffering=1) as stream:
         asyncio.run(_play(read, stream))
 

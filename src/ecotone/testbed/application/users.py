@@ -15,7 +15,7 @@ import msgspec
 
 from ecotone.sim.scenario.schema import Load, Scenario
 from ecotone.testbed import processes
-from ecotone.testbed.application.load import Plan, Stream
+from ecotone.testbed.application.load import LoadPlan, Stream
 from ecotone.testbed.layout import Topology
 from ecotone.testbed.processes import Daemon
 
@@ -30,7 +30,7 @@ class Sent:
     phase: int
 
 
-def plans(scenario: Scenario, urls: dict[str, str], *, seed: int = 0) -> dict[str, Plan]:
+def plans(scenario: Scenario, urls: dict[str, str], *, seed: int = 0) -> dict[str, LoadPlan]:
     """What enters at each node; `urls` names the address that receives users there, without the endpoint."""
     found: dict[str, list[Stream]] = {}
     for phase, load in enumerate(scenario.load):
@@ -40,7 +40,7 @@ def plans(scenario: Scenario, urls: dict[str, str], *, seed: int = 0) -> dict[st
                 found.setdefault(source, []).append(
                     _stream(load, phase=phase, place=place, users=users, url=urls[source], seed=seed)
                 )
-    return {source: Plan(streams) for source, streams in found.items()}
+    return {source: LoadPlan(streams) for source, streams in found.items()}
 
 
 def _stream(load: Load, *, phase: int, place: int, users: int, url: str, seed: int) -> Stream:
@@ -68,7 +68,7 @@ class Users:
         self._directory = directory
         self.daemons: list[Daemon] = []
 
-    def start(self, wanted: dict[str, Plan]) -> None:
+    def start(self, wanted: dict[str, LoadPlan]) -> None:
         self._directory.mkdir(parents=True, exist_ok=True)
         for name, plan in wanted.items():
             node = self._topology.node(name)

@@ -35,7 +35,7 @@ class Deadline:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Application:
+class CallGraph:
     """Workloads w by index, nodes n by position in `rows`.
 
     `counts`: pods that serve or will soon; `users`: requests per second that enter at each node for each workload; `use`:

@@ -13,7 +13,7 @@ from ecotone.model import ClusterState, Node, Pod, PodKind, PodSpec, Snapshot, W
 from ecotone.model.objects import AppGroup, DisruptionBudget, Measured, Reservation, ServiceSelector
 from ecotone.model.selectors import LabelSelector, NodeAffinity, NodeTerm, Requirement, Taint, Toleration
 from ecotone.sim.cluster import SimNode, SimPod, SimService
-from ecotone.sim.monitoring import Monitoring
+from ecotone.sim.control.monitoring import Monitoring
 from ecotone.sim.scenario.schema import SAME_NODE, SAME_ZONE, UNIFORM, Application, Call, Qos, Service
 
 NAMESPACE = "default"
