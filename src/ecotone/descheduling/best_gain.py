@@ -37,7 +37,7 @@ def _worthwhile(run: Run, without: Collection[WorkloadKey]) -> list[Appraisal]:
     """Replicas of one kind on one node are the same question: it is asked once."""
     found = []
     asked = set()
-    for pod in run.movable():
+    for pod in run.movable(without=without):
         if pod.kind.workload in without or (pod.kind, pod.node) in asked:
             continue
         if not pod.ready or run.ledger.forbids(pod) is not None:

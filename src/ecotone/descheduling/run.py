@@ -6,13 +6,13 @@ capacity at the target for the moves that follow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from ecotone.descheduling.appraisal import Appraisal
 from ecotone.descheduling.eligibility import why_not
 from ecotone.descheduling.ledger import Ledger
 from ecotone.model.decisions import Decisions, Evict
-from ecotone.model.members import pods_of
+from ecotone.model.members import pods_of_each, pods_of
 from ecotone.model.objects import Pod, WorkloadKey
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
@@ -39,10 +39,13 @@ class Run:
     def decisions(self) -> Decisions:
         return Decisions(tuple(self.moves), self.ledger.memory())
 
-    def movable(self) -> list[Pod]:
+    def movable(self, *, without: Collection[WorkloadKey] = ()) -> list[Pod]:
+        """Of the workloads that this run is about; it may leave out some of these."""
         only = self.settings.only
-        pods = self.state.usage.pods() if only is None else (pod for key in sorted(only) for pod in self.pods_of(key))
-        return [pod for pod in pods if self.may_move(pod)]
+        if only is None:
+            return [pod for pod in self.state.usage.pods() if self.may_move(pod)]
+        found = pods_of_each(self.state, only - set(without))
+        return [pod for key in sorted(found) for pod in found[key] if self.may_move(pod)]
 
     def pods_of(self, workload: WorkloadKey) -> list[Pod]:
         return pods_of(self.state, workload)

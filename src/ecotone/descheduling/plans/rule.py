@@ -31,11 +31,13 @@ from ecotone.descheduling.plans.trial import Stages, settle
 from ecotone.descheduling.run import Run
 from ecotone.model.arrays import Ints, Mask
 from ecotone.model.decisions import Decisions, Evict
+from ecotone.model.members import pods_of_each
 from ecotone.model.objects import Pod, PodKind, WorkloadKey
 from ecotone.model.snapshot import Snapshot
 from ecotone.scheduling.costs.peers import amount, requests_of, traffic_of
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
 from ecotone.scheduling.profiles.profile import Profile
+from ecotone.scheduling.response.bound import least_cost
 from ecotone.scheduling.response.call_graph import CallGraph
 from ecotone.scheduling.response.graph import applications
 from ecotone.scheduling.response.prediction import Prediction
@@ -68,8 +70,9 @@ class _Run(Run):
         only = self.settings.only
         around = None if only is None else {(key.namespace, key.name) for key in only}
         for application in applications(self.state, around=around, lateness=self.framework.lateness):
-            pods = {kind.workload: self._peers(kind.workload) for kind in application.kinds}
             keys = {kind.workload for kind in application.kinds}
+            found = pods_of_each(self.state, keys)
+            pods = {key: [pod for pod in own if pod.is_peer] for key, own in found.items()}
             self._counted |= keys
             self._rates.note(application)
             if keys & busy:
@@ -133,9 +136,6 @@ class _Run(Run):
 
     # New plans
 
-    def _peers(self, workload: WorkloadKey) -> list[Pod]:
-        return [pod for pod in self.pods_of(workload) if pod.is_peer]
-
     def _begin(self, application: CallGraph, pods: dict[WorkloadKey, list[Pod]]) -> None:
         movable = np.array([self._may_move(pods.get(kind.workload, [])) for kind in application.kinds])
         fixed = [kind.workload for kind, free in zip(application.kinds, movable.tolist(), strict=True) if not free]
@@ -160,6 +160,8 @@ class _Run(Run):
 
     def _found_plan(self, application: CallGraph, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> bool:
         prediction = Prediction(application)
+        if self.settings.told is None and self._cannot_pay(application, prediction, movable):
+            return False
         limits = limits_of(self.framework, self.state, application, pods, movable=movable, care=self.care)
         for _ in range(_ATTEMPTS):
             target = Search(application, prediction, limits).best()
@@ -176,6 +178,16 @@ class _Run(Run):
                 return False
             limits.allowed[bar] = False
         return False
+
+    def _cannot_pay(self, application: CallGraph, prediction: Prediction, movable: Mask) -> bool:
+        """True if not even the lower bound, as if every node took every pod, is far enough below what a request costs now.
+
+        A search would end the same way, only later, and with more to tell whoever asks why.
+        """
+        here = float(prediction.cost(application.counts[np.newaxis].astype(np.float64))[0])
+        least = max(self.settings.min_gain, self.settings.group_gain * here)
+        everywhere = np.ones(application.counts.shape, dtype=np.bool_)
+        return here - least_cost(application, movable=movable, allowed=everywhere) < least * (1 - 1e-9)
 
     def _may_move(self, pods: list[Pod]) -> bool:
         """True if all pods of a workload may go: the search thinks of them as alike."""
