@@ -12,7 +12,7 @@ from ecotone.descheduling.appraisal import Appraisal
 from ecotone.descheduling.eligibility import why_not
 from ecotone.descheduling.ledger import Ledger
 from ecotone.model.decisions import Decisions, Evict
-from ecotone.model.members import pods_of_each, pods_of
+from ecotone.model.members import pods_of, pods_of_each
 from ecotone.model.objects import Pod, WorkloadKey
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState

@@ -173,6 +173,8 @@ class History:
     """When the plan in the memory began, to the second, as the status shows it."""
     plan_start: plans.Counts = field(default_factory=dict)
     """Where the pods of the workloads that it moves were then."""
+    _plans: tuple[plans.MovePlan, ...] = ()
+    """Those of the memory, read once."""
 
     def remember(self, memory: Mapping[str, object], *, at: float) -> None:
         """What the policy wants to find in its next round.
@@ -181,13 +183,14 @@ class History:
         """
         if not plans.under_way(self.memory):
             self.plan_at, self.plan_start = max(float(int(at)), self.plan_at + 1.0), {}
-        for each in plans.read(memory):
+        self._plans = tuple(plans.read(memory))
+        for each in self._plans:
             self.plan_start = {**each.start, **self.plan_start}
         self.memory = dict(memory)
 
     def plan_with(self, uid: str) -> plans.MovePlan | None:
         """The plan under way that asked this pod to go."""
-        return next((each for each in plans.read(self.memory) if uid in each.issued), None)
+        return next((each for each in self._plans if uid in each.issued), None)
 
     def to_measure(self) -> list[Move]:
         """The moves of the plan that has just ended, if all of them have; nobody has measured them yet."""

@@ -30,7 +30,7 @@ from ecotone.services.health import Health
 from ecotone.services.http.descriptors import called, raise_limit
 from ecotone.services.leadership import lead
 from ecotone.services.live_cache import LiveCache
-from ecotone.services.running import background, first
+from ecotone.services.running import background, collect_while_idle, first, spare_the_cache_from_collection
 from ecotone.telemetry.prometheus import Prometheus, Source
 
 log = logging.getLogger(__name__)
@@ -116,6 +116,7 @@ class DeschedulerProgram:
             try:
                 async with background(feeds.run(), mirror.run(), recorder.run()):
                     await first(self._stopping.wait(), _synced(feeds, mirror))
+                    spare_the_cache_from_collection()
                     self._synced = True
                     await lead(
                         self._elector(lease_client),
@@ -154,6 +155,7 @@ class DeschedulerProgram:
                 await surges.advance(cache.view(self._wall()))
                 await self._measure(groups, cache)
                 await descheduler.tick()
+                collect_while_idle()
                 await asyncio.sleep(TICK_SECONDS)
         finally:
             self._loop.rest()
