@@ -154,3 +154,32 @@ def fill(paper: Paper, seed: int) -> None:
                 bound_at=NOW - 3600,
             )
             paper.cache.put_pod(one)
+
+
+def chain_of_two(*, home: str, entering: dict[str, float]) -> Paper:
+    """Users at these nodes, 50 ms apart, call w0, which calls w1; two replicas of each at home."""
+    paper = Paper()
+    for name, other in (("n0", "n1"), ("n1", "n0")):
+        size = {"cpu": 4000, "memory": 16 << 30, "pods": 110}
+        paper.cache.put_node(Node(name, size, latencies={other: 50.0}, measured_at=NOW))
+    users = {f"users@{name}": rate for name, rate in entering.items()}
+    for name, calls, heard in (("w0", {"w1": 10.0}, users), ("w1", {}, {"w0": 10.0})):
+        key, talk = WorkloadKey("ns", name), {**calls, **heard}
+        traffic = {peer: 500 * rate for peer, rate in talk.items()}
+        paper.cache.put_workload(
+            Workload(key, replicas=2, app_group="shop", traffic=traffic, requests=talk, calls=calls, measured_at=NOW)
+        )
+        for number in range(2):
+            put_replica(paper, key, f"{name}-{number}", node=home)
+    return paper
+
+
+def put_replica(paper: Paper, key: WorkloadKey, name: str, *, node: str) -> None:
+    spec = PodSpec(requests=(("cpu", 100),), nonzero=(100, 64 << 20), scheduler_name="ecotone")
+    kind = PodKind("ns", key, labels=(("app", key.name),), spec=spec, app_group="shop")
+    paper.cache.put_pod(
+        Pod(
+            name, f"uid-{name}", kind, node=node, phase="Running", ready=True, owner=f"ReplicaSet/{key.name}-1",
+            template_hash="1", bound_at=paper.now, created=paper.now,
+        )
+    )  # fmt: skip

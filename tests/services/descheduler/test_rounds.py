@@ -11,10 +11,10 @@ import pytest
 from ecotone.kube.errors import UnreachableError
 from ecotone.kube.eviction import Evicted, EvictionOutcome
 from ecotone.manifests import wire
-from ecotone.model.objects import Node, Pod, PodKind, PodSpec, Workload, WorkloadKey
+from ecotone.model.objects import Pod, Workload, WorkloadKey
 from ecotone.services.descheduler.moves import time_text
 from ecotone.services.descheduler.writer import Refusal
-from services.descheduler.paper import NOW, Paper, fill
+from services.descheduler.paper import NOW, Paper, chain_of_two, fill, put_replica
 
 
 def one_round(paper: Paper, **spec: Any) -> Paper:
@@ -210,36 +210,8 @@ def test_after_three_moves_that_made_it_worse_nothing_moves_until_the_break_is_o
     assert paper.told
 
 
-def planning() -> Paper:
-    """Users at n0, their application on n1: one plan of four pods in two stages."""
-    paper = Paper()
-    for name, other in (("n0", "n1"), ("n1", "n0")):
-        size = {"cpu": 4000, "memory": 16 << 30, "pods": 110}
-        paper.cache.put_node(Node(name, size, latencies={other: 50.0}, measured_at=NOW))
-    for name, calls, heard in (("w0", {"w1": 10.0}, {"users@n0": 10.0}), ("w1", {}, {"w0": 10.0})):
-        key, talk = WorkloadKey("ns", name), {**calls, **heard}
-        traffic = {peer: 500 * rate for peer, rate in talk.items()}
-        paper.cache.put_workload(
-            Workload(key, replicas=2, app_group="shop", traffic=traffic, requests=talk, calls=calls, measured_at=NOW)
-        )
-        for number in range(2):
-            put(paper, key, f"{name}-{number}", node="n1")
-    return paper
-
-
-def put(paper: Paper, key: WorkloadKey, name: str, *, node: str) -> None:
-    spec = PodSpec(requests=(("cpu", 100),), nonzero=(100, 64 << 20), scheduler_name="ecotone")
-    kind = PodKind("ns", key, labels=(("app", key.name),), spec=spec, app_group="shop")
-    paper.cache.put_pod(
-        Pod(
-            name, f"uid-{name}", kind, node=node, phase="Running", ready=True, owner=f"ReplicaSet/{key.name}-1",
-            template_hash="1", bound_at=paper.now, created=paper.now,
-        )
-    )  # fmt: skip
-
-
 def test_a_plan_goes_on_when_its_replacements_are_ready_and_is_measured_as_a_whole() -> None:
-    paper = planning()
+    paper = chain_of_two(home="n1", entering={"n0": 10.0})
     paper.group(run_period=3600)
     for step in range(1, 5):
         asyncio.run(paper.descheduler.tick())
@@ -248,7 +220,7 @@ def test_a_plan_goes_on_when_its_replacements_are_ready_and_is_measured_as_a_who
             pod = paper.cache.pod(key)
             if pod is not None:
                 paper.cache.drop_pod(key)
-                put(paper, pod.kind.workload, f"{pod.name}-{step}", node="n0")
+                put_replica(paper, pod.kind.workload, f"{pod.name}-{step}", node="n0")
         paper.now += 2
     moves = history(paper)
     assert len(moves) == 4, "the second stage did not wait for the period"

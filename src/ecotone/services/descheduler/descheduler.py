@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from ecotone.descheduling import deschedule
 from ecotone.descheduling.costs import pod_cost, request_cost
 from ecotone.descheduling.plans import plan as plans
+from ecotone.descheduling.plans.looking import looked_at
 from ecotone.kube.errors import ApiError, UnreachableError
 from ecotone.kube.eviction import Evicted, EvictionOutcome
 from ecotone.model.decisions import DeletionCost, Evict
@@ -171,6 +172,8 @@ class Descheduler:
         restraint = self._restraint(now, usable=fresh.usable)
         if restraint is not None:
             conditions.append(Condition(WORKS, False, *restraint))
+            if fresh.usable:
+                await self._look(now)
             return
         conditions.append(Condition(WORKS, True, "Active", "moves are made where they pay off"))
         settings = now.settings
@@ -192,6 +195,12 @@ class Descheduler:
                 await self._move(replace(now, settings=settings), decision)
             elif isinstance(decision, DeletionCost):
                 await self._price(decision)
+
+    async def _look(self, now: Round) -> None:
+        """Nothing may move; what the load does meanwhile is noted for when something may."""
+        view = replace(now.view, memory=now.history.memory)
+        settings = replace(now.settings, only=now.members)
+        now.history.memory = dict(await beside_the_loop(lambda: looked_at(view, settings)))
 
     async def _price(self, decision: DeletionCost) -> None:
         """Which pod goes first when its workload shrinks; written only if it says something new."""
