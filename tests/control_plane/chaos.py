@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from http.client import HTTPException
 from typing import Any
 
 from aiohttp import web
@@ -97,8 +98,8 @@ class Watch(threading.Thread):
             try:
                 pods = self._cluster.pods("default")
                 told = status(self._cluster)
-            except (OSError, Refused):
-                continue
+            except (OSError, HTTPException, Refused):
+                continue  # the API server is being restarted
             self.looks += 1
             self.moves |= {(one["uid"], one["at"]): one for one in told.get("moves", [])}
             for name in WORKLOADS:
@@ -110,10 +111,13 @@ class Watch(threading.Thread):
         found = self.moves.values()
         return Counter(f"{'surge ' if one.get('surge') else ''}{one['outcome'].lower()}" for one in found)
 
-    def stop(self) -> None:
+    def stop(self) -> bool:
+        """True if it looked to the end."""
+        looked = self.is_alive()
         self._over.set()
-        if self.is_alive():
+        if looked:
             self.join(10)
+        return looked
 
 
 def is_ready(pod: dict[str, Any]) -> bool:
@@ -236,9 +240,10 @@ class Troubles:
     def twice(self) -> None:
         """A second descheduler acts beside the first."""
         second = self._start["descheduler"]()
-        second.wait_ready(60)
-        self._in_mid_move("twice")
-        time.sleep(1.0)
+        with contextlib.suppress(TimeoutError):  # its first requests fail, too
+            second.wait_ready(20)
+            self._in_mid_move("twice")
+            time.sleep(1.0)
         second.kill()
 
 

@@ -129,13 +129,13 @@ def chaos(
     build(cluster, single_replicas=single_replicas)
     troubles = Troubles(cluster, start, draw, interruption)
     watch = Watch(cluster)
+    turn, begun = 0, time.monotonic()
     try:
         wait_until(lambda: all_ready(cluster), timeout=120, what="ready pods")
         alone = placed(cluster)["solo"]
         watch.start()
         judge.on = True
         end = time.monotonic() + seconds
-        turn = 0
         while judge.made.total() + turn < faults and time.monotonic() < end:
             talk_to(cluster, SIDES[turn % 2])
             turn += 1
@@ -146,12 +146,13 @@ def chaos(
         talk_to(cluster, side)
         places = {name: [side] * count for name, count in WORKLOADS.items()}
         settle(cluster, places | ({"solo": alone} if single_replicas == "never" else {}))
-        watch.stop()
+        assert watch.stop(), "nobody looked to the end"
         assert not troubles.violated, f"evicted against a budget of nothing: {troubles.violated}"
         assert not watch.without, f"without a ready pod: {watch.without[:5]} in {watch.looks} looks"
         assert watch.looks > 10
     finally:
         watch.stop()
+        print(f"seed {seed}: {turn} turns in {time.monotonic() - begun:.0f} s, {told(judge.made + troubles.made)}")  # noqa: T201
         for one in troubles.programs.values():
             one.kill()
         proxy.stop()
@@ -179,7 +180,6 @@ def test_a_thousand_faults(cluster: Cluster, tmp_path: Path, record_property: Ca
         directory.mkdir()
         single = "never" if seed == CAMPAIGNS[-1] else "surge"
         one = chaos(cluster, directory, seed=seed, faults=FAULTS_EACH, seconds=600, single_replicas=single)
-        print(f"seed {seed}, singleReplicas {single}: {told(one)}", flush=True)  # noqa: T201 - a campaign's count
         if single == "never":
             assert not any("surge" in name for name in one), told(one)
         found += one

@@ -35,7 +35,7 @@ def install(cluster: Cluster) -> None:
         cluster.create(node(name, cpu="4", memory="8Gi"))
     for namespace in ("shop", "bank"):
         cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-        wait_until(partial(has_account, cluster, namespace), timeout=30, what=f"account of {namespace}")
+        wait_until(partial(has_account, cluster, namespace), timeout=120, what=f"account of {namespace}")
     cluster.create(
         *grouped("web", namespace="shop", where="edge-1", replicas=2),
         *grouped("db", namespace="shop", where="cloud-1.example"),
@@ -43,7 +43,7 @@ def install(cluster: Cluster) -> None:
         entrance(),
     )
     wait_until(
-        lambda: len(ready_pods(cluster)) == 6 and len(ready_pods(cluster, "bank")) == 1, timeout=60, what="ready pods"
+        lambda: len(ready_pods(cluster)) == 6 and len(ready_pods(cluster, "bank")) == 1, timeout=180, what="ready pods"
     )
 
 

@@ -14,6 +14,7 @@ from control_plane.processes import wait_until
 from control_plane.programs import Program, run_ecotone
 from ecotone.manifests import keys
 from live import figures
+from live.front import Front
 from live.planted import Planted, planted
 from live.prometheus_server import PrometheusServer
 from live.shop import conditions, install, monitored, on_node, on_workload, pods_of, table
@@ -46,8 +47,15 @@ def prometheus(source: Planted, tmp_path: Path) -> Iterator[PrometheusServer]:
 
 
 @pytest.fixture
-def monitor(cluster: Cluster, prometheus: PrometheusServer) -> Iterator[Program]:
-    program = Program(cluster, "monitor", f"--prometheus={prometheus.url}", *FAST).wait_ready()
+def front(prometheus: PrometheusServer) -> Iterator[Front]:
+    one = Front(prometheus.url)
+    yield one
+    one.stop()
+
+
+@pytest.fixture
+def monitor(cluster: Cluster, front: Front) -> Iterator[Program]:
+    program = Program(cluster, "monitor", f"--prometheus={front.url}", *FAST).wait_ready()
     yield program
     assert program.stop() == 0
     for path in (CLUSTER, GROUP):
@@ -82,11 +90,11 @@ def test_what_is_planted_is_what_explain_shows(
     monitored(cluster)
     wait_until(
         lambda: keys.REQUESTS in on_workload(cluster, "web") and keys.LATENCIES in on_node(cluster, "edge-1"),
-        timeout=40,
+        timeout=120,
         what="written figures",
         child=monitor.child,
     )
-    wait_until(lambda: conditions(cluster, CLUSTER).get("Ready", {}).get("status") == "True", timeout=20, what="Ready")
+    wait_until(lambda: conditions(cluster, CLUSTER).get("Ready", {}).get("status") == "True", timeout=120, what="Ready")
     pod = next(iter(pods_of(cluster, "web")))
     found = explained(cluster, pod)
     workload, nodes = found["workload"], found["nodes"]
@@ -122,7 +130,7 @@ def wait_written(cluster: Cluster, monitor: Program) -> None:
             table(on_node(cluster, "edge-1"), keys.LATENCIES).keys() == {"edge-2", "cloud-1.example"}
             and keys.TRAFFIC in on_workload(cluster, "web")
         ),
-        timeout=40,
+        timeout=120,
         what="written figures",
         child=monitor.child,
     )
@@ -154,17 +162,17 @@ def test_when_the_source_stops_values_age_and_go_from_replica_sets_too(
         ]
         return not on_node(cluster, "edge-1") and not on_workload(cluster, "web") and not copies
 
-    wait_until(gone, timeout=80, what="no figures", child=monitor.child)
+    wait_until(gone, timeout=180, what="no figures", child=monitor.child)
     assert time.monotonic() - stopped >= 15, "the last good values were thrown away at once"
     assert first
     wait_until(
-        lambda: conditions(cluster, CLUSTER).get("DataFresh", {}).get("status") == "False", timeout=10, what="condition"
+        lambda: conditions(cluster, CLUSTER).get("DataFresh", {}).get("status") == "False", timeout=60, what="condition"
     )
     assert conditions(cluster, CLUSTER)["PrometheusReachable"]["status"] == "True"
 
 
-def test_a_restart_a_nan_a_missing_node_changed_labels_and_silence_do_no_harm(
-    cluster: Cluster, source: Planted, prometheus: PrometheusServer, monitor: Program
+def test_a_restart_a_500_a_nan_a_missing_node_changed_labels_and_silence_do_no_harm(
+    cluster: Cluster, source: Planted, prometheus: PrometheusServer, front: Front, monitor: Program
 ) -> None:
     plant_all(cluster, source)
     monitored(cluster)
@@ -190,7 +198,7 @@ def test_a_restart_a_nan_a_missing_node_changed_labels_and_silence_do_no_harm(
                 conditions(cluster, CLUSTER)["Ready"]["status"] == "True"
                 and conditions(cluster, GROUP)["Ready"]["status"] == "True"
             ),
-            timeout=40,
+            timeout=120,
             what="recovery",
             child=monitor.child,
         )
@@ -214,10 +222,18 @@ def test_a_restart_a_nan_a_missing_node_changed_labels_and_silence_do_no_harm(
     prometheus.stop()
     for_a_while(3)
     wait_until(
-        lambda: conditions(cluster, CLUSTER)["PrometheusReachable"]["status"] == "False", timeout=10, what="condition"
+        lambda: conditions(cluster, CLUSTER)["PrometheusReachable"]["status"] == "False", timeout=60, what="condition"
     )
     prometheus.restart()
     for_a_while(3)
+    recovered()
+    with front.failing(500):
+        wait_until(lambda: front.failed > 0, timeout=60, what="question that fails", child=monitor.child)
+        for_a_while(3)
+    recovered()
+    with front.silent():
+        wait_until(lambda: front.unanswered > 0, timeout=60, what="question without an answer", child=monitor.child)
+        for_a_while(10)
     recovered()
     source.answer(500)
     for_a_while(10)

@@ -3,7 +3,7 @@
 The figures are planted, as a mesh, cAdvisor and the probes would report them, and the test knows them: what a user's
 request costs is worked out here from the planted figures and the pods' nodes alone, with none of the code under test.
 
-    shop   users -> web (2 replicas) -> api (2) -> db (1)
+    shop   users -> web (2 replicas) -> api (3) -> db (1)
     bank   users -> teller (2) -> ledger (1, on cloud only)
 """
 
@@ -24,7 +24,7 @@ from live.planted import Planted
 from live.shop import entrance, has_account, install_crds, on_node, on_workload, ready_pods, table
 
 NODES = ("edge-a", "edge-b", "cloud")
-WORKLOADS = {("shop", "web"): 2, ("shop", "api"): 2, ("shop", "db"): 1, ("bank", "teller"): 2, ("bank", "ledger"): 1}
+WORKLOADS = {("shop", "web"): 2, ("shop", "api"): 3, ("shop", "db"): 1, ("bank", "teller"): 2, ("bank", "ledger"): 1}
 POD_CORES, POD_BYTES = 0.02, 50 << 20
 VERSION = "ecotone.dev/v1alpha1"
 
@@ -63,7 +63,7 @@ def build(cluster: Cluster) -> None:
     for namespace in ("shop", "bank"):
         cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     for namespace in ("shop", "bank"):
-        wait_until(partial(has_account, cluster, namespace), timeout=30, what=f"account of {namespace}")
+        wait_until(partial(has_account, cluster, namespace), timeout=120, what=f"account of {namespace}")
         cluster.create(entrance(namespace, group=namespace))
     for (namespace, name), replicas in WORKLOADS.items():
         where = {"nodeSelector": {"kubernetes.io/hostname": "cloud"}} if name == "ledger" else {}
@@ -110,6 +110,12 @@ def written(cluster: Cluster, world: World) -> bool:
         entering = {name: rate for (where, name, to), rate in world.users.items() if (where, to) == (space, callee)}
         there += [(said[space, callee].get(f"users@{name}", 0.0), entering.get(name, 0.0)) for name in NODES]
     return all(abs(found - wanted) <= 0.051 * wanted for found, wanted in there)
+
+
+def stated(cluster: Cluster) -> dict[str, dict[str, str]]:
+    """What is written on workloads about their traffic, without when it was measured."""
+    found = {"/".join(each): on_workload(cluster, each[1], namespace=each[0]) for each in WORKLOADS}
+    return {name: {key: there.get(key, "") for key in (keys.REQUESTS, keys.CALLS)} for name, there in found.items()}
 
 
 def moves(cluster: Cluster, namespace: str) -> list[dict[str, Any]]:

@@ -38,6 +38,7 @@ REFUSAL_LIMIT = 1 << 20
 _CHUNK = 1 << 20
 READ_ATTEMPTS = 4
 THROTTLED_ATTEMPTS = 6
+LEAST_PAGE_SECONDS = 30.0
 
 _encode = msgspec.json.Encoder().encode
 
@@ -64,6 +65,11 @@ class ApiClient:
     @property
     def connection(self) -> Connection:
         return self._connection
+
+    @property
+    def page_timeout(self) -> float:
+        """Seconds for one page of a list, which takes a busy server longer than other answers."""
+        return max(LEAST_PAGE_SECONDS, 4 * self._timeout)
 
     async def __aenter__(self) -> ApiClient:
         tls: ssl.SSLContext | bool = self._connection.tls if self._connection.tls is not None else True

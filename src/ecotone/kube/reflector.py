@@ -169,7 +169,8 @@ class Reflector(Generic[T]):
             query = {**self._selectors, "limit": str(PAGE)}
             if token:
                 query["continue"] = token
-            page = decoder.decode(await self._client.request("GET", self._path, query=query, timeout=120))
+            answer = await self._client.request("GET", self._path, query=query, timeout=self._client.page_timeout)
+            page = decoder.decode(answer)
             raws += page.items or []
             token = page.metadata.continue_
             if not token:
