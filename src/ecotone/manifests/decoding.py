@@ -1,7 +1,7 @@
 """Bytes of a file to wire objects, fast when all is well and precise when it is not.
 
-JSON goes through msgspec in one pass. YAML is read with positions. When an object does not have the shape of its kind,
-the place is looked up again in the positioned document, so the error names line and field and not just "invalid".
+JSON goes through msgspec in one pass, YAML into plain data. Where either meets something that it does not answer for, the
+file is read again as YAML with positions, so that the error names line and field and not just "invalid".
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from ecotone.manifests import wire
+from ecotone.manifests.yamlplain import NotPlainError, PlainDocument, Watch, load_plain
 from ecotone.manifests.yamlpos import Limits, Node, load_documents
 from ecotone.model.errors import InputError, did_you_mean
 
@@ -56,20 +57,25 @@ class _Head(msgspec.Struct, rename="camel"):
     metadata: Any = None
 
 
-def decode(data: bytes, *, file: str) -> list[Found]:
-    """Every object of a file that matters here; objects of other kinds are passed over."""
+def decode(data: bytes, *, file: str, watch: Watch | None = None) -> list[Found]:
+    """Every object of a file that matters here; objects of other kinds are passed over. `watch` is told how far it is."""
     json = looks_like_json(data)
     refuse_size(len(data), json=json, file=file)
     if json:
         try:
             return list(_from_json(data.lstrip(b"\xef\xbb\xbf"), file=file))
-        except (msgspec.MsgspecError, _NotPlainError, UnicodeDecodeError, RecursionError) as error:
+        except (msgspec.MsgspecError, NotPlainError, UnicodeDecodeError, RecursionError) as error:
             # YAML is a superset and its reader knows where things are: it says what is wrong, or reads it after all.
             if len(data) > limit(json=False):
                 told = str(error) or "it has objects without kind or apiVersion, or of unknown kinds"
                 raise InputError(f"the JSON cannot be used: {told}", file=file) from None
     elif data.count(0, 0, 4096):
         raise InputError("the file is binary, not YAML or JSON", file=file)
+    else:
+        try:
+            return _from_plain(load_plain(data, file=file, limits=YAML_LIMITS, watch=watch), file=file)
+        except NotPlainError:
+            pass
     return list(_from_yaml(data, file=file, json=json))
 
 
@@ -89,10 +95,6 @@ def refuse_size(size: int, *, json: bool, file: str) -> None:
 
 
 # JSON, the fast way
-
-
-class _NotPlainError(Exception):
-    """Something the fast way does not answer for: the careful way reports it."""
 
 
 def _from_json(data: bytes, *, file: str) -> Iterator[Found]:
@@ -119,14 +121,14 @@ def _concatenated(data: bytes) -> list[bytes]:
             blank = skip.match(text, end)
             place = end if blank is None else blank.end()
     except (JSONDecodeError, RecursionError):
-        raise _NotPlainError from None
+        raise NotPlainError from None
     return found
 
 
 def _json_object(raw: Any, *, file: str, nested: bool) -> Iterator[Found]:
     head = msgspec.json.decode(raw, type=_Head)
     if not isinstance(head.kind, str) or not isinstance(head.api_version, str):
-        raise _NotPlainError
+        raise NotPlainError
     if head.items is not None and head.kind.endswith("List") and not nested:
         item_kind = head.kind.removesuffix("List")
         for item in head.items:
@@ -134,7 +136,7 @@ def _json_object(raw: Any, *, file: str, nested: bool) -> Iterator[Found]:
         return
     known = _known(head.kind, head.api_version)
     if known is None:
-        raise _NotPlainError
+        raise NotPlainError
     if known.shape is not None:
         yield Found(head.kind, _shaped(raw, known.shape), file)
 
@@ -144,7 +146,7 @@ def _json_item(item: Any, kind: str, api_version: str, *, file: str) -> Iterator
     if kind and msgspec.json.decode(item, type=_Head).kind is None:
         known = _known(kind, api_version)
         if known is None:
-            raise _NotPlainError
+            raise NotPlainError
         if known.shape is not None:
             yield Found(kind, _shaped(item, known.shape), file)
         return
@@ -157,6 +159,48 @@ def _shaped(raw: Any, shape: type[Any]) -> Any:
     except msgspec.ValidationError:
         # Most often a null that the API takes for absent: worth a second look, not a slow reading of the whole file.
         return msgspec.convert(without_nulls(msgspec.json.decode(raw)), type=shape)
+
+
+# YAML, the fast way
+
+
+def _from_plain(documents: list[PlainDocument], *, file: str) -> list[Found]:
+    found: list[Found] = []
+    for document in documents:
+        if document.value is not None:
+            _plain_object(document.value, found, file=file, document=document)
+    return found
+
+
+def _plain_object(
+    value: Any, found: list[Found], *, file: str, document: PlainDocument, kind: Any = None, api_version: Any = None
+) -> None:
+    """`kind` and `api_version` are those that the list has said, for items that leave them out."""
+    if not isinstance(value, dict):
+        raise NotPlainError
+    own_kind, own_version = value.get("kind"), value.get("apiVersion")
+    kind, api_version = kind if own_kind is None else own_kind, api_version if own_version is None else own_version
+    if not isinstance(kind, str) or not isinstance(api_version, str):
+        raise NotPlainError
+    items = value.get("items")
+    if kind.endswith("List") and (items is not None or kind == "List"):
+        if not isinstance(items, list):
+            raise NotPlainError
+        told = kind.removesuffix("List") or None
+        for item in items:
+            _plain_object(
+                item, found, file=file, document=document, kind=told, api_version=api_version if told else None
+            )
+        return
+    known = _known(kind, api_version)
+    if known is None:
+        raise NotPlainError
+    if known.shape is not None:
+        try:
+            typed = msgspec.convert(without_nulls(value), type=known.shape)
+        except msgspec.ValidationError:
+            raise NotPlainError from None
+        found.append(Found(kind, typed, file, document.line_of(value)))
 
 
 # YAML, with positions

@@ -20,6 +20,7 @@ from ecotone.manifests.reading.workloads import owner_above
 from ecotone.manifests.replay import restore
 from ecotone.manifests.store import ObjectStore
 from ecotone.manifests.times import time_or_none
+from ecotone.manifests.yamlplain import Watch
 from ecotone.manifests.yamlpos import Node, load_documents
 from ecotone.model.errors import InputError
 from ecotone.model.network import DEFAULT_MAX_AGE
@@ -38,6 +39,8 @@ class Ignored(str):
 
 
 Amend = Callable[[list[Found], list[str]], list[Found]]
+WatchFile = Callable[[str, int, bool], Watch | None]
+"""Asked for each file, with its size in bytes and whether it is JSON, who wants to be told how far its reading is."""
 
 
 def read_paths(
@@ -49,9 +52,10 @@ def read_paths(
     stdin: BinaryIO | None = None,
     notes: list[str] | None = None,
     amend: Amend | None = None,
+    watch: WatchFile | None = None,
 ) -> Snapshot:
     """The snapshot that these files describe. `notes` collects what a person should know about it."""
-    store = read_objects(paths, now=now, max_age=max_age, seed=seed, stdin=stdin, notes=notes, amend=amend)
+    store = read_objects(paths, now=now, max_age=max_age, seed=seed, stdin=stdin, notes=notes, amend=amend, watch=watch)
     return store.sink.freeze()
 
 
@@ -64,9 +68,10 @@ def read_objects(
     stdin: BinaryIO | None = None,
     notes: list[str] | None = None,
     amend: Amend | None = None,
+    watch: WatchFile | None = None,
 ) -> ObjectStore[ClusterState]:
     """The same, as a store that further objects can be put into. `amend` may change and add objects before they are used."""
-    found = [each for path in paths for each in _read(str(path), stdin)]
+    found = [each for path in paths for each in _read(str(path), stdin, watch)]
     notes = [] if notes is None else notes
     found = _without_doubles(found, notes)
     if not found:
@@ -105,10 +110,13 @@ def _first(*values: float | None) -> float:
 # Where bytes come from
 
 
-def _read(path: str, stdin: BinaryIO | None) -> list[Found]:
+def _read(path: str, stdin: BinaryIO | None, watch: WatchFile | None) -> list[Found]:
+    def read(data: bytes, file: str) -> list[Found]:
+        return decode(data, file=file, watch=None if watch is None else watch(file, len(data), looks_like_json(data)))
+
     if path == STDIN:
-        return decode(_take(stdin or sys.stdin.buffer, "standard input"), file="standard input")
-    return [each for file in _files(Path(path)) for each in decode(_bytes(file), file=str(file))]
+        return read(_take(stdin or sys.stdin.buffer, "standard input"), "standard input")
+    return [each for file in _files(Path(path)) for each in read(_bytes(file), str(file))]
 
 
 def _files(path: Path) -> Iterable[Path]:

@@ -28,8 +28,8 @@ from ecotone.model.errors import InputError
 Kind = Literal["mapping", "sequence", "scalar"]
 Scalar = str | int | float | bool | None
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_LONGEST_NUMBER = 400
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LONGEST_NUMBER = 400
 _LONGEST_WORD = 100
 
 
@@ -186,16 +186,16 @@ def load_documents(
     Duplicate keys and unknown tags raise too, unless `problems` is given: then they are collected there, the first
     of two equal keys stays, and reading goes on, so that a caller can report all errors of a file at once.
     """
-    decoded = _decode(text, file=file, limits=limits)
+    content = decoded(text, file=file, limits=limits)
     builder = _Builder(file=file, limits=limits, problems=problems)
-    parser = _LOADER(decoded)
+    parser = LOADER(content)
     try:
         with collector_paused():
             take, more, following = builder.take, parser.check_event, parser.get_event
             while more():
                 take(following())
     except yaml.reader.ReaderError as error:
-        line, column = _locate(decoded, error.position if isinstance(error.position, int) else 0)
+        line, column = _locate(content, error.position if isinstance(error.position, int) else 0)
         raise InputError(
             f"character U+{_code(error.character):04X} is not allowed in YAML", file=file, line=line, column=column
         ) from None
@@ -296,7 +296,7 @@ class _Builder:
         else:
             node.tag = tag
             node.value = self._tagged(node, tag)
-        if plain and isinstance(node.value, str) and len(text) > _LONGEST_NUMBER and _INTEGER.fullmatch(text):
+        if plain and isinstance(node.value, str) and len(text) > LONGEST_NUMBER and INTEGER.fullmatch(text):
             self._report(node.error("the number is too long"))
         return node
 
@@ -384,7 +384,7 @@ class _Builder:
         self._problems.append(error)
 
 
-_INTEGER = re.compile(r"[-+]?[0-9]+")
+INTEGER = re.compile(r"[-+]?[0-9]+")
 _NUMBER = re.compile(
     r"""(?P<int>[-+]?(?:0|[1-9][0-9]*))
       | (?P<old>[-+]?0[0-7]+)
@@ -408,7 +408,7 @@ def resolve(text: str) -> Scalar:
     """The value of a plain scalar."""
     if text in _WORDS:
         return _WORDS[text]
-    if text[0] not in _MAY_START_A_NUMBER or len(text) > _LONGEST_NUMBER:
+    if text[0] not in _MAY_START_A_NUMBER or len(text) > LONGEST_NUMBER:
         return text
     match = _NUMBER.fullmatch(text)
     if match is None:
@@ -422,7 +422,8 @@ def resolve(text: str) -> Scalar:
     return float(text)
 
 
-def _decode(text: str | bytes, *, file: str, limits: Limits) -> str:
+def decoded(text: str | bytes, *, file: str, limits: Limits) -> str:
+    """The text of a file, if it is one and within the limits."""
     size = len(text)
     if size > limits.max_bytes:
         raise InputError(f"the file has {size} bytes, more than {limits.max_bytes}", file=file)

@@ -16,6 +16,7 @@ from typing import Annotated
 import typer
 
 from ecotone.cli.terminal.output import notes
+from ecotone.cli.terminal.reading import Reading
 from ecotone.manifests.configuration import read_configuration
 from ecotone.manifests.files import Amend, Ignored, read_paths
 from ecotone.manifests.times import parse_time
@@ -89,7 +90,10 @@ class Source:
         if self.files:
             told: list[str] = []
             amend = None if self.application is None else _overlay(self.application)
-            snapshot = read_paths(self.files, now=now, max_age=max_age, seed=self.seed, notes=told, amend=amend)
+            with Reading() as watch:
+                snapshot = read_paths(
+                    self.files, now=now, max_age=max_age, seed=self.seed, notes=told, amend=amend, watch=watch
+                )
             told += namespace_notes(snapshot, self.namespace)
             ignored = [each for each in told if isinstance(each, Ignored)]
             if ignored and self.strict:
