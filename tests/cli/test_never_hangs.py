@@ -79,6 +79,14 @@ def test_a_page_instead_of_json_is_the_outside_worlds_fault(run: Run, tmp_path: 
     assert result.code == 3 and "cannot be read" in result.err and result.err.count("\n") == 1
 
 
+def test_a_list_without_end_is_given_up(run: Run, tmp_path: Path) -> None:
+    body = b'{"metadata": {"continue": "x"}, "items": []}'
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    with server(head + b"Content-Length: %d\r\n\r\n" % len(body) + body) as port:
+        result = run("plan", "--kubeconfig", kubeconfig(tmp_path, port))
+    assert result.code == 3 and "has no end" in result.err and result.err.count("\n") == 1
+
+
 def ecotone(*arguments: str, **options: object) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-m", "ecotone", *arguments], text=True, **options)  # type: ignore[call-overload]
 

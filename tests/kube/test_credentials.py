@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -188,3 +189,67 @@ def test_a_plugin_that_is_given_up_is_ended(tmp_path: Path) -> None:
     asyncio.run(main())
     with pytest.raises(ProcessLookupError):
         os.kill(int(marker.read_text()), 0)
+
+
+def answering(status: str) -> str:
+    return f'print(\'{{"kind": "ExecCredential", "status": {status}}}\')'
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("while True: print('x' * 65536)", "printed more than 1048576 bytes"),
+        ("import sys; sys.stderr.write('x' * 9_000_000); sys.exit(254)", "exit code 254: x"),
+        ("import sys; sys.exit(254)", "exit code 254: it said nothing"),
+        (answering('{"token": "t", "expirationTimestamp": "soon"}'), "a time of expiry that is none"),
+        # What it leaves behind holds its pipes open, and is not waited for.
+        (
+            "import subprocess, sys; subprocess.Popen(['sleep', '30'], start_new_session=True); sys.exit(7)",
+            "exit code 7",
+        ),
+    ],
+)
+def test_a_plugin_out_of_hand_is_reported(tmp_path: Path, script: str, says: str) -> None:
+    begin = time.monotonic()
+    with pytest.raises(OutsideError, match=says):
+        asyncio.run(plugin(tmp_path, script).token())
+    assert time.monotonic() - begin < 20.0
+
+
+@pytest.mark.parametrize(
+    ("command", "environment", "kind", "says"),
+    [
+        (["no-such-plugin"], {}, OutsideError, "No such file or directory"),
+        (["true", "a\x00b"], {}, InputError, "null byte"),
+        (["true"], {"A=B": "c"}, InputError, "environment variable name"),
+    ],
+)
+def test_a_plugin_that_cannot_be_started_is_reported(
+    command: list[str], environment: dict[str, str], kind: type[Exception], says: str
+) -> None:
+    with pytest.raises(kind, match=says):
+        asyncio.run(ExecToken(command, environment=environment, api_version="v1").token())
+
+
+def test_a_request_waits_for_its_token_no_longer_than_for_its_answer(tmp_path: Path) -> None:
+    source = plugin(tmp_path, "import sys, time; print('log in first', file=sys.stderr, flush=True); time.sleep(3600)")
+
+    async def run() -> str:
+        async with serving(tokens=source) as (_, client):
+            with pytest.raises(OutsideError) as error:
+                await client.request("GET", "/x", timeout=2.0)
+            return str(error.value)
+
+    assert asyncio.run(run()) == f"no token from the credential plugin {sys.executable} (log in first) within 2 s"
+
+
+def test_a_token_that_would_break_a_header_is_not_sent(tmp_path: Path) -> None:
+    async def run(tokens: StaticToken | FileToken) -> list[Any]:
+        async with serving(tokens=tokens) as (stub, client):
+            with pytest.raises(OutsideError, match="no token"):
+                await client.request("GET", "/x")
+            return stub.headers
+
+    assert asyncio.run(run(StaticToken("a\r\nHost: b"))) == []
+    (tmp_path / "token").write_bytes(b"\xff\xfe")
+    assert asyncio.run(run(FileToken(tmp_path / "token"))) == []

@@ -24,6 +24,7 @@ from ecotone.kube.backoff import Backoff
 from ecotone.kube.errors import ApiError, TooLargeError, UnreachableError
 from ecotone.kube.kubeconfig import Connection
 from ecotone.kube.resources import Resource
+from ecotone.model.errors import OutsideError
 
 T = TypeVar("T")
 
@@ -161,11 +162,12 @@ class ApiClient:
         content_type: str,
         budget: float,
     ) -> bytes:
-        headers = await self._request_headers()
-        if data is not None:
-            headers["Content-Type"] = content_type
+        headers: dict[str, str] = {}
         try:
             async with asyncio.timeout(budget):
+                headers = await self._request_headers()
+                if data is not None:
+                    headers["Content-Type"] = content_type
                 async with self._live().request(
                     method,
                     self._connection.server + path,
@@ -180,6 +182,9 @@ class ApiClient:
                         raise ApiError.from_body(answer.status, content, retry_after=_retry_after(answer.headers))
                     return content
         except TimeoutError:
+            if not headers:
+                awaited = self._connection.tokens.awaited()
+                raise OutsideError(f"no token from {awaited} within {budget:.3g} s") from None
             raise UnreachableError(f"no answer within {budget:.3g} s to {method} {path}") from None
         except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
             raise UnreachableError(f"{method} {path}: {_plain(error)}") from None
@@ -209,6 +214,8 @@ class ApiClient:
         headers = self._headers.copy()
         token = await self._connection.tokens.token()
         if token is not None:
+            if not token.isprintable():
+                raise OutsideError("the token has characters that no token has")
             headers["Authorization"] = f"Bearer {token}"
         return headers
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import selectors
 import signal
 import subprocess
 import time
@@ -25,6 +26,8 @@ from ecotone.model.errors import InputError, OutsideError
 FILE_RELOAD_SECONDS = 10.0
 EXEC_TIMEOUT_SECONDS = 60.0
 EXEC_OUTPUT_LIMIT = 1 << 20
+SHOWN_COMPLAINT = 300
+_LOOK_SECONDS = 0.2
 EXPIRY_MARGIN_SECONDS = 30.0
 
 
@@ -33,6 +36,9 @@ class TokenSource(Protocol):
 
     def invalidate(self) -> None:
         """The server refused the last token (401): the next call fetches another."""
+
+    def awaited(self) -> str:
+        """What a token is waited for, in words: for whoever has waited too long."""
 
 
 class NoToken:
@@ -44,6 +50,9 @@ class NoToken:
     def invalidate(self) -> None:
         return
 
+    def awaited(self) -> str:
+        return "nothing"
+
 
 class StaticToken:
     def __init__(self, token: str) -> None:
@@ -54,6 +63,9 @@ class StaticToken:
 
     def invalidate(self) -> None:
         return
+
+    def awaited(self) -> str:
+        return "a fixed token"
 
 
 class FileToken:
@@ -71,11 +83,16 @@ class FileToken:
                 self._token = self._path.read_text(encoding="ascii").strip()
             except OSError as error:
                 raise OutsideError(f"cannot read the token file {self._path}: {error.strerror}") from None
+            except UnicodeDecodeError:
+                raise OutsideError(f"the token file {self._path} holds no token") from None
             self._read_at = self._clock()
         return self._token
 
     def invalidate(self) -> None:
         self._read_at = float("-inf")
+
+    def awaited(self) -> str:
+        return f"the token file {self._path}"
 
 
 class _ExecStatus(msgspec.Struct, rename="camel"):
@@ -109,6 +126,7 @@ class ExecToken:
         self._token: str | None = None
         self._expires: float | None = None
         self._lock = asyncio.Lock()
+        self._complaints = bytearray()
 
     async def token(self) -> str | None:
         async with self._lock:
@@ -119,6 +137,13 @@ class ExecToken:
     def invalidate(self) -> None:
         self._token = None
 
+    def awaited(self) -> str:
+        said = self._said()
+        return f"the credential plugin {self._command[0]}" + (f" ({said})" if said else "")
+
+    def _said(self) -> str:
+        return self._complaints[:SHOWN_COMPLAINT].decode("utf-8", "replace").strip()
+
     def _expired(self) -> bool:
         return self._expires is not None and self._clock() > self._expires - EXPIRY_MARGIN_SECONDS
 
@@ -126,18 +151,21 @@ class ExecToken:
         info = {"kind": "ExecCredential", "apiVersion": self._api_version, "spec": {"interactive": False}}
         environment = {**os.environ, **self._environment, "KUBERNETES_EXEC_INFO": msgspec.json.encode(info).decode()}
         name = self._command[0]
+        self._complaints.clear()
         process = self._start(environment)
         try:
-            output, problems = await asyncio.to_thread(process.communicate, timeout=EXEC_TIMEOUT_SECONDS)
+            output = await asyncio.to_thread(_output, process, self._complaints, seconds=EXEC_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
-            raise OutsideError(f"the credential plugin {name} took longer than {EXEC_TIMEOUT_SECONDS:g} s") from None
+            raise OutsideError(f"no token from {self.awaited()} within {EXEC_TIMEOUT_SECONDS:g} s") from None
         finally:
             # Also if we were cancelled meanwhile: nobody else would end it, nor what it started itself.
             if process.poll() is None:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
+        if len(output) > EXEC_OUTPUT_LIMIT:
+            raise OutsideError(f"the credential plugin {name} printed more than {EXEC_OUTPUT_LIMIT} bytes")
         if process.returncode != 0:
-            said = problems[:300].decode("utf-8", "replace").strip()
+            said = self._said() or "it said nothing"
             raise OutsideError(f"the credential plugin {name} failed with exit code {process.returncode}: {said}")
         self._accept(output, name=name)
 
@@ -153,14 +181,13 @@ class ExecToken:
                 start_new_session=True,
             )
         except OSError as error:
-            raise InputError(
-                f"cannot run the credential plugin {self._command[0]}: {error.strerror}",
-                hint="is it installed and on PATH?",
+            raise OutsideError(
+                f"cannot run the credential plugin {self._command[0]}: {error.strerror} (is it installed and on PATH?)"
             ) from None
+        except ValueError as error:
+            raise InputError(f"cannot run the credential plugin {self._command[0]}: {error}") from None
 
     def _accept(self, output: bytes, *, name: str) -> None:
-        if len(output) > EXEC_OUTPUT_LIMIT:
-            raise OutsideError(f"the credential plugin {name} printed more than {EXEC_OUTPUT_LIMIT} bytes")
         try:
             credential = msgspec.json.decode(output, type=_ExecCredential)
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -172,4 +199,32 @@ class ExecToken:
         self._token = status.token
         self._expires = None
         if status.expiration_timestamp:
-            self._expires = datetime.fromisoformat(status.expiration_timestamp).timestamp()
+            try:
+                self._expires = datetime.fromisoformat(status.expiration_timestamp).timestamp()
+            except (ValueError, OverflowError):
+                raise OutsideError(f"the credential plugin {name} gave a time of expiry that is none") from None
+
+
+def _output(process: subprocess.Popen[bytes], complaints: bytearray, *, seconds: float) -> bytes:
+    """What a plugin prints until it ends, and what it complains of, neither without bound; TimeoutExpired if it goes on."""
+    assert process.stdout is not None and process.stderr is not None
+    output = bytearray()
+    end = time.monotonic() + seconds
+    with selectors.DefaultSelector() as ready:
+        ready.register(process.stdout, selectors.EVENT_READ, output)
+        ready.register(process.stderr, selectors.EVENT_READ, complaints)
+        while ready.get_map() and len(output) <= EXEC_OUTPUT_LIMIT:
+            readable = ready.select(_LOOK_SECONDS)
+            if not readable and process.poll() is not None:
+                break  # what it started and left behind may hold its pipes open for as long as it likes
+            for key, _ in readable:
+                piece = os.read(key.fd, 65536)
+                if not piece:
+                    ready.unregister(key.fileobj)
+                elif key.data is output or len(complaints) < SHOWN_COMPLAINT:
+                    key.data.extend(piece)
+            if time.monotonic() >= end:
+                raise subprocess.TimeoutExpired(process.args, seconds)
+    if len(output) <= EXEC_OUTPUT_LIMIT:
+        process.wait(max(0.1, end - time.monotonic()))
+    return bytes(output)

@@ -59,7 +59,8 @@ class ApiError(OutsideError):
             decoded = msgspec.json.decode(body, type=Status)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             decoded = Status(message=body[:200].decode("utf-8", "replace"))
-        message = " ".join(decoded.message.split()) or "no message"
+        silence = "sends us elsewhere: is this its address?" if 300 <= status < 400 else "no message"
+        message = " ".join(decoded.message.split()) or silence
         return cls(status, message, reason=decoded.reason, retry_after=retry_after, causes=decoded.causes)
 
     @property

@@ -94,11 +94,13 @@ async def _read(client: ApiClient, resource: Resource, request_timeout: float) -
         try:
             page = decoder.decode(answer)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise UnreachableError(f"the API server's answer for {resource.plural} cannot be read: {error}") from None
+            raise UnreachableError(f"its list of {resource.plural} cannot be read: {error}") from None
         found += [(resource.kind, item) for item in page.items or []]
-        token = page.metadata.get("continue") or ""
+        before, token = token, page.metadata.get("continue") or ""
         if not token:
             return found
+        if token == before:
+            raise UnreachableError(f"its list of {resource.plural} has no end")
 
 
 def _page_of(resource: Resource) -> Any:

@@ -91,6 +91,8 @@ def resource(kind: str) -> Callable[[Node], int]:
             raise node.error(error.message, hint=error.hint) from None
         if amount < 0:
             raise node.error(f"{kind} cannot be negative: `{node.text}`")
+        if amount > quantity.LARGEST:
+            raise node.error(f"`{node.text}` of {kind} is more than there can be")
         return amount
 
     return parse

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 
 from ecotone.manifests.yamlpos import Node
+from ecotone.model.quantity import LARGEST
 
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(\S*)")
 TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -58,6 +59,8 @@ def whole(node: Node, *, what: str, least: int = 0) -> int:
         raise node.error(f"{what} must be a whole number, not {node.describe()}")
     if node.value < least:
         raise node.error(f"{what} must not be below {least}, not {node.value}")
+    if node.value > LARGEST:
+        raise node.error(f"{what} is more than there can be")
     return int(node.value)
 
 
