@@ -26,6 +26,13 @@ def test_a_stored_page_is_the_one_that_the_code_prints(name: str) -> None:
     assert stored == PAGES[name](), "python -m ecotone.cli.reference docs/reference"
 
 
+def test_a_plugin_of_somebody_else_is_on_no_page() -> None:
+    from descheduling.priced import PROFILE
+
+    assert PROFILE.points["score"][0].name.endswith(":Priced")
+    assert "Priced" not in PAGES["policies.md"]()
+
+
 def test_there_are_no_other_pages() -> None:
     assert {path.name for path in (ROOT / "docs" / "reference").iterdir()} == set(PAGES)
 

@@ -9,7 +9,6 @@ from ecotone.model.objects import Node, Pod, PodKind, PodSpec, WorkloadKey
 from ecotone.model.state import ClusterState
 from ecotone.scheduling import Objective, Profile, Use
 from ecotone.scheduling.plugin import Cycle
-from ecotone.scheduling.profiles.registry import built_in
 
 
 class Priced:
@@ -25,11 +24,10 @@ class Priced:
         return -self.cost(cycle, rows)
 
 
-built_in(Priced="descheduling.priced:Priced")
 PROFILE = Profile(
     "priced",
     enabled=(Use("PrioritySort"), Use("NodeResourcesFit")),
-    points={"score": (Use("Priced"),)},
+    points={"score": (Use(f"{__file__}:Priced"),)},
     disabled={"score": frozenset("*")},
     objective=Objective(unit="ms"),
 )

@@ -224,3 +224,25 @@ def test_other_dialects_of_traffic_are_read() -> None:
 def test_without_traffic_there_is_nothing_to_observe() -> None:
     with pytest.raises(InputError, match="no workload carries traffic"):
         import_observed([("f", yaml.safe_dump(workload("a", None)))])
+
+
+@pytest.mark.parametrize("name", ["token", "concat", "join", "get_input", "get_attribute"])
+def test_a_lone_label_or_variable_named_like_a_function_survives(name: str) -> None:
+    template = f"""
+tosca_definitions_version: tosca_simple_yaml_1_3
+imports: [{{file: ecotone/profile.yaml}}]
+topology_template:
+  inputs:
+    map: {{type: map, entry_schema: {{type: string}}, default: {{{name}: shop}}}}
+  node_templates:
+    a:
+      type: Service
+      capabilities:
+        metadata: {{properties: {{labels: {{get_input: map}}, annotations: {{get_input: map}}}}}}
+        deployment: {{properties: {{image: a, env: {{get_input: map}}, nodeSelector: {{get_input: map}}}}}}
+"""
+    objects = compile_application(parse_application(template))
+    assert name in objects[0]["metadata"]["labels"]
+    draft = import_manifests([("a.yaml", emit.documents(objects))])
+    assert draft.as_template() == draft.as_template()
+    assert compile_application(parse_application(draft.as_template())) == objects

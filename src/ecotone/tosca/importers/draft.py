@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ecotone.tosca import emit
+from ecotone.tosca.language.functions import FUNCTIONS
 
 DEFAULT_PRIORITY = {
     "PriorityRoute": 10,
@@ -81,6 +82,12 @@ class Draft:
             "",
             "topology_template:",
         ]
+        templates = {service.name: _template(service) for service in self.services.values()}
+        inputs: dict[str, Any] = {}
+        for name, template in templates.items():
+            _set_apart(name, template, inputs)
+        if inputs:
+            lines += ["  inputs:", *_indented(emit.document(inputs), "    ")]
         if not self.services:
             return "\n".join([*lines, "  node_templates: {}"]) + "\n"
         lines.append("  node_templates:")
@@ -88,7 +95,7 @@ class Draft:
             lines.append("")
             lines += [f"    {_comment(remark)}" for remark in service.remarks]
             lines.append(f"    {emit.text(service.name)}:")
-            lines += _indented(emit.document(_template(service)), "      ")
+            lines += _indented(emit.document(templates[service.name]), "      ")
             lines += self._routes(service.name)
         return "\n".join(lines) + "\n"
 
@@ -115,11 +122,22 @@ def _template(service: DraftService) -> dict[str, Any]:
     names = ("proxy", "endpoint") if service.external else ("deployment", "service")
     for name, properties in (("metadata", metadata), (names[0], service.settings), (names[1], service.endpoint)):
         if properties:
-            capabilities[name] = {"properties": properties}
+            capabilities[name] = {"properties": dict(properties)}
     template: dict[str, Any] = {"type": "ExternalService" if service.external else "Service"}
     if capabilities:
         template["capabilities"] = capabilities
     return template
+
+
+def _set_apart(service: str, template: dict[str, Any], inputs: dict[str, Any]) -> None:
+    """A single label called `token` would be read as a call of that function; as an input's default it is what it is."""
+    for capability in template.get("capabilities", {}).values():
+        properties = capability["properties"]
+        for name, value in properties.items():
+            if isinstance(value, dict) and len(value) == 1 and not FUNCTIONS.isdisjoint(value):
+                chosen = f"{service}-{name}"
+                inputs[chosen] = {"type": "map", "entry_schema": {"type": "string"}, "default": value}
+                properties[name] = {"get_input": chosen}
 
 
 def _route(channel: DraftChannel) -> dict[str, Any]:
