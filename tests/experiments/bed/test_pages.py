@@ -21,10 +21,11 @@ def test_a_stored_result_replaces_the_old_table(tmp_path: Path) -> None:
     assert filled(text, tmp_path) == text.replace("old", NOTHING)
     machine = {"cores": 2, "cpu": "any", "memory_gib": 4, "kernel": "6", "load_average": 0.1}
     row = {
-        "fault": "power cut", "node": "fog-1", "lasted_seconds": 70.5, "requests": 10, "failed": 1, "unserved_seconds": 2.5,
+        "fault": "power cut", "node": "fog-1", "asked_seconds": 70.0, "settle_seconds": 40.0,
+        "machine": machine, "lasted_seconds": 70.5, "requests": 10, "failed": 1, "unserved_seconds": 2.5,
         "pods_moved": 1, "sent_there": 0, "converged_seconds": None, "mean_before_ms": 40.0, "mean_after_ms": None,
     }  # fmt: skip
-    (tmp_path / "testbed-faults.json").write_text(json.dumps({"machine": machine, "faults": [row]}))
+    (tmp_path / "testbed-faults.json").write_text(json.dumps({"faults": [row]}))
     made = faults_table(tmp_path)
     assert "| power cut | 70.5 s | 10 | 1 | 2.5 s | 1 | 0 | not in time | 40.0 | - |" in made
     assert filled(text, tmp_path) == text.replace("old", made)

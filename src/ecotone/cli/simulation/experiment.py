@@ -23,6 +23,8 @@ Examples:
     ecotone experiment sophos --latency 100 --users 50 --trials 3 -o json
 
     sudo ecotone experiment sophos --on testbed --keep results --report report
+
+    sudo ecotone experiment faults --only power --only partition --seconds 40 --keep results
 """
 
 
@@ -60,6 +62,13 @@ def experiment(  # noqa: PLR0917 - typer reads the options from here
     on: Annotated[
         Where, typer.Option("--on", help="Simulated, or on real nodes of this machine (root).")
     ] = "simulator",
+    only: Annotated[
+        list[str] | None, typer.Option(help="On real nodes: only this contender, placement or fault; repeatable.")
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(min=1.0, help="On real nodes: how long each phase or fault is.", show_default=False),
+    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Processes; all cores by default.")] = None,
     dask: Annotated[str | None, typer.Option(help="Send the runs to this (trusted) Dask scheduler.")] = None,
     folder: Annotated[
@@ -91,6 +100,7 @@ def experiment(  # noqa: PLR0917 - typer reads the options from here
         options = Options(
             runs=trials, seed=seed, report=report, quick=quick, latencies=tuple(latency or ()), users=tuple(users or ()),
             variant=chosen, policies=policies, workers=workers, dask=dask, folder=folder, testbed=on == "testbed",
+            only=tuple(only or ()), seconds=seconds,
             progress=progress,
             say=lambda text: typer.echo(text, err=True),
         )  # fmt: skip

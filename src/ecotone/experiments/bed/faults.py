@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from ecotone.experiments.bed.contenders import ECOTONE
 from ecotone.experiments.bed.injecting import Fault, faults
+from ecotone.experiments.bed.parts import about, chosen, store, stored
 from ecotone.experiments.bed.playing import Player
 from ecotone.experiments.bed.session import machine, session
 from ecotone.experiments.campaign.registry import Options, Result, Table
@@ -31,14 +32,17 @@ MIDDLE = "api"
 CONVERGED_SECONDS = 240.0
 SETTLE_SECONDS, QUICK_SECONDS = 40.0, 10.0
 LOOK_SECONDS = 2.0
+START_SECONDS, HEALING_SECONDS = 90.0, 20.0  # of a bed, and of a fault: for the estimate
+FILE = "testbed-faults.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`unserved_seconds`: the longest time in which no request was answered. `sent_there`: pods bound to a node cut off."""
+    """`unserved_seconds`: the longest time without any answer. `sent_there`: pods bound to a node that was cut off."""
 
     fault: str
     node: str
+    asked_seconds: float
     lasted_seconds: float
     requests: int
     failed: int
@@ -53,23 +57,45 @@ class Found:
 def run(options: Options) -> Result:
     say = options.say or (lambda _: None)
     scenario = load_scenario(str(Path(__file__).with_name("chain.yaml")))
-    about = machine()
-    with session(scenario, say=say, clock=True) as player:
-        assert player.clock is not None
-        users = _start(player, scenario, seed=options.seed)
-        began = time.monotonic()
-        try:
-            chosen = [each for each in faults(player.clock) if each.quick or not options.quick]
-            settle = QUICK_SECONDS if options.quick else SETTLE_SECONDS
-            found = [_suffer(player, users, each, began, settle=settle, say=say) for each in chosen]
-        finally:
-            users.end()
-    rows = [asdict(each) for each in found]
-    figures = {"machine": about, "faults": rows}
-    if options.folder is not None:
-        options.folder.mkdir(parents=True, exist_ok=True)
-        (options.folder / "testbed-faults.json").write_text(json.dumps(figures, indent=1) + "\n")
-    return Result("faults", [table(rows)], [], figures)
+    settle = QUICK_SECONDS if options.quick else SETTLE_SECONDS
+    wanted = _wanted(options)
+    rows: dict[str, dict[str, Any]] = {row["fault"]: row for row in stored(options.folder, FILE).get("faults", [])}
+    left = [each for each in wanted if not _taken_up(rows.get(each.name), each, settle)]
+    length = START_SECONDS + sum(each.seconds + 2 * settle + HEALING_SECONDS for each in left)
+    say(f"{len(left)} faults, {about(length)}" if left else "all faults are stored already")
+    if left:
+        machine_now = machine()
+        with session(scenario, say=say, clock=True) as player:
+            users = _start(player, scenario, seed=options.seed)
+            began = time.monotonic()
+            try:
+                for number, fault in enumerate(left):
+                    if options.progress is not None:
+                        options.progress(number, len(left))
+                    say(f"{fault.name}: for {fault.seconds:g} s")
+                    found = _suffer(player, users, fault, began, settle=settle)
+                    say(f"{found}")
+                    rows[fault.name] = {**asdict(found), "settle_seconds": settle, "machine": machine_now}
+                    store(options.folder, FILE, {"faults": _in_order(rows)})
+            finally:
+                users.end()
+    shown = [rows[each.name] for each in wanted]
+    return Result("faults", [table(shown)], [], {"faults": shown})
+
+
+def _wanted(options: Options) -> list[Fault]:
+    """The faults asked for, as long as asked for."""
+    whole = {each.key: each for each in faults() if options.only or each.quick or not options.quick}
+    picked = chosen(whole, options.only).values()
+    return [replace(each, seconds=options.seconds or each.seconds) for each in picked]
+
+
+def _taken_up(row: dict[str, Any] | None, fault: Fault, settle: float) -> bool:
+    return row is not None and row["asked_seconds"] == fault.seconds and row["settle_seconds"] == settle
+
+
+def _in_order(rows: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    return [rows[each.name] for each in faults() if each.name in rows]
 
 
 def _start(player: Player, scenario: Scenario, *, seed: int) -> Users:
@@ -81,16 +107,14 @@ def _start(player: Player, scenario: Scenario, *, seed: int) -> Users:
     return users
 
 
-def _suffer(
-    player: Player, users: Users, fault: Fault, began: float, *, settle: float, say: Callable[[str], None]
-) -> Found:
+def _suffer(player: Player, users: Users, fault: Fault, began: float, *, settle: float) -> Found:
     bed = player.bed
     wait_until(lambda: not unsettled(bed), seconds=CONVERGED_SECONDS, what="settled cluster")
     time.sleep(settle)
     node = next(iter(nodes_of(bed, MIDDLE)))
     old = set(pods(bed))
     start = time.monotonic()
-    fault.inject(bed, node)
+    fault.inject(player, node)
     sent_there: set[str] = set()
     try:
         while time.monotonic() - start < fault.seconds:
@@ -98,28 +122,28 @@ def _suffer(
                 sent_there |= {uid for uid, pod in pods(bed).items() if uid not in old and _node(pod) == node}
             time.sleep(LOOK_SECONDS)
     finally:
-        fault.heal(bed, node)
+        fault.heal(player, node)
     healed = time.monotonic()
     converged = _converged(bed, healed)
     moved = len({uid for uid, pod in pods(bed).items() if uid not in old and _service(pod) == MIDDLE})
     time.sleep(settle)
     sent = users.sent()
-    during = [each for each in sent if start - began <= each.at <= healed - began + (converged or CONVERGED_SECONDS)]
-    found = Found(
+    first, last = start - began, healed - began + (converged or CONVERGED_SECONDS)
+    during = [each for each in sent if first <= each.at <= last]
+    return Found(
         fault=fault.name,
         node=node,
+        asked_seconds=fault.seconds,
         lasted_seconds=round(healed - start, 1),
         requests=len(during),
         failed=sum(not each.answered for each in during),
-        unserved_seconds=round(unserved(during), 1),
+        unserved_seconds=round(unserved(sent, start=first, end=last), 1),
         pods_moved=moved,
         sent_there=len(sent_there),
         converged_seconds=converged,
-        mean_before_ms=_mean([each for each in sent if start - began - 20 <= each.at < start - began]),
+        mean_before_ms=_mean([each for each in sent if first - 20 <= each.at < first]),
         mean_after_ms=_mean([each for each in sent if each.at >= time.monotonic() - began - 20]),
     )
-    say(f"{found}")
-    return found
 
 
 def _converged(bed: Bed, healed: float) -> float | None:
@@ -150,10 +174,13 @@ def unsettled(bed: Bed) -> list[str]:
     return found + [f"reservation {each['metadata']['name']}" for each in _items(bed, "reservations", "-A")]
 
 
-def unserved(sent: list[Sent]) -> float:
-    """The longest time between two answers."""
+def unserved(sent: list[Sent], *, start: float, end: float) -> float:
+    """The longest time without an answer between two moments: at the edges it lasts until the answer beyond them."""
     answers = sorted(each.at + each.seconds for each in sent if each.answered)
-    return max((after - before for before, after in pairwise(answers)), default=0.0)
+    before = max((at for at in answers if at < start), default=start)
+    after = min((at for at in answers if at > end), default=end)
+    inside = [at for at in answers if start <= at <= end]
+    return max(later - earlier for earlier, later in pairwise([before, *inside, after]))
 
 
 def pods(bed: Bed) -> dict[str, dict[str, Any]]:

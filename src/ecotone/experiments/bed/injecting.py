@@ -12,9 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecotone.experiments.bed.false_clock import FalseClock
+from ecotone.experiments.bed.playing import Player
 from ecotone.model.errors import OutsideError
-from ecotone.testbed.bed import Bed
 from ecotone.testbed.layout import NAME
 from ecotone.testbed.processes import Daemon, send, start_time
 
@@ -22,34 +21,46 @@ STEP = 600.0  # seconds that the clock of Ecotone's programs is set by
 FAR = 0.400  # seconds of round trip, on every link of a node
 
 
+Change = Callable[[Player, str], None]  # the bed, and the node it is about
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
+    key: str
     name: str
     seconds: float
-    inject: Callable[[Bed, str], None]
-    heal: Callable[[Bed, str], None]
+    inject: Change
+    heal: Change
     cut_off: bool = False  # nothing may be sent to the node while it lasts
     quick: bool = False  # tried with --quick, too
 
 
-def _power(*, on: bool) -> Callable[[Bed, str], None]:
-    return lambda bed, node: bed.power(node, on=on)
+def _power(*, on: bool) -> Change:
+    return lambda player, node: player.bed.power(node, on=on)
 
 
-def _cable(*, connected: bool) -> Callable[[Bed, str], None]:
-    return lambda bed, node: bed.plug(node, connected=connected)
+def _cable(*, connected: bool) -> Change:
+    return lambda player, node: player.bed.plug(node, connected=connected)
 
 
-def _kubelet(number: signal.Signals) -> Callable[[Bed, str], None]:
-    return lambda bed, node: bed.signal_kubelet(node, number)
+def _kubelet(number: signal.Signals) -> Change:
+    return lambda player, node: player.bed.signal_kubelet(node, number)
 
 
-def _prometheus(number: signal.Signals) -> Callable[[Bed, str], None]:
-    def signal_it(_: Bed, __: str) -> None:
+def _prometheus(number: signal.Signals) -> Change:
+    def signal_it(_: Player, __: str) -> None:
         for each in pods_processes("prometheus"):
             send(each, number)
 
     return signal_it
+
+
+def _clock(ahead: float) -> Change:
+    def set_it(player: Player, _: str) -> None:
+        assert player.clock is not None, "a fault of the clock needs one that can be set"
+        player.clock.set(ahead)
+
+    return set_it
 
 
 def pods_processes(program: str) -> list[Daemon]:
@@ -75,27 +86,28 @@ class _Far:
     def __init__(self) -> None:
         self._before: dict[str, float] = {}
 
-    def inject(self, bed: Bed, node: str) -> None:
+    def inject(self, player: Player, node: str) -> None:
+        bed = player.bed
         self._before = {each.name: bed.topology.link(node, each.name).rtt for each in bed.topology.nodes}
         for other in self._before:
             if other != node:
                 bed.set_link(node, other, rtt=FAR)
 
-    def heal(self, bed: Bed, node: str) -> None:
+    def heal(self, player: Player, node: str) -> None:
         for other, rtt in self._before.items():
             if other != node:
-                bed.set_link(node, other, rtt=rtt)
+                player.bed.set_link(node, other, rtt=rtt)
 
 
-def faults(clock: FalseClock) -> list[Fault]:
+def faults() -> list[Fault]:
     far = _Far()
     stop, go_on = signal.SIGSTOP, signal.SIGCONT
     return [
-        Fault("WAN latency jumps to 400 ms", 60.0, far.inject, far.heal, quick=True),
-        Fault("Prometheus does not answer", 60.0, _prometheus(stop), _prometheus(go_on)),
-        Fault("clock ten minutes ahead", 60.0, lambda _, __: clock.set(STEP), lambda _, __: clock.set(0), quick=True),
-        Fault("clock ten minutes behind", 60.0, lambda _, __: clock.set(-STEP), lambda _, __: clock.set(0)),
-        Fault("kubelet stopped", 60.0, _kubelet(stop), _kubelet(go_on)),
-        Fault("power cut", 70.0, _power(on=False), _power(on=True), cut_off=True, quick=True),
-        Fault("partition", 70.0, _cable(connected=False), _cable(connected=True), cut_off=True),
+        Fault("wan", "WAN latency jumps to 400 ms", 60.0, far.inject, far.heal, quick=True),
+        Fault("prometheus", "Prometheus does not answer", 60.0, _prometheus(stop), _prometheus(go_on)),
+        Fault("clock-ahead", "clock ten minutes ahead", 60.0, _clock(STEP), _clock(0.0), quick=True),
+        Fault("clock-behind", "clock ten minutes behind", 60.0, _clock(-STEP), _clock(0.0)),
+        Fault("kubelet", "kubelet stopped", 60.0, _kubelet(stop), _kubelet(go_on)),
+        Fault("power", "power cut", 70.0, _power(on=False), _power(on=True), cut_off=True, quick=True),
+        Fault("partition", "partition", 70.0, _cable(connected=False), _cable(connected=True), cut_off=True),
     ]

@@ -70,8 +70,8 @@ def agreement_table(results: Path) -> str:
 def faults_table(results: Path) -> str:
     rows, machines = [], []
     for document in _documents([results / "testbed-faults.json"]):
-        machines.append(_machine(document["machine"]))
         for each in document["faults"]:
+            machines.append(_machine(each["machine"]))
             converged = each["converged_seconds"]
             rows.append(
                 [

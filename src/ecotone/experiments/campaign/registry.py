@@ -23,7 +23,8 @@ class Options:
     """`runs` repetitions from `seed` on; plots and data go to `report` when given; `quick` trims what takes minutes.
 
     The rest is for simulated campaigns: which latencies and numbers of users, named variants, policies beside the published
-    ones, where the runs are done (processes or a Dask scheduler), where finished ones are kept, and whom to tell.
+    ones, where the runs are done (processes or a Dask scheduler), where finished ones are kept, and whom to tell. On a test
+    bed, where time is real: only some parts (`only`), and so many `seconds` of each.
     """
 
     runs: int | None = None
@@ -38,6 +39,8 @@ class Options:
     dask: str | None = None
     folder: Path | None = None
     testbed: bool = False
+    only: Sequence[str] = ()
+    seconds: float | None = None
     progress: Callable[[float, int], None] | None = None
     say: Callable[[str], None] | None = None
 
@@ -78,12 +81,20 @@ class Experiment:
     more_policies: bool = False
     on_testbed: str | None = None
     """The same on real nodes, where there is such a thing."""
+    real: bool = False
+    """True if it is on real nodes in any case."""
 
     def run(self, options: Options) -> Result:
         if options.policies and not self.more_policies:
             able = ", ".join(each.name for each in EXPERIMENTS.values() if each.more_policies)
             raise InputError(
                 f"{self.name} compares fixed policies: --policy has no place in it", hint=f"use it with {able}"
+            )
+        if (options.only or options.seconds is not None) and not (self.real or options.testbed):
+            able = ", ".join(each.name for each in EXPERIMENTS.values() if each.real)
+            raise InputError(
+                f"{self.name} is not on a test bed: --only and --seconds have no place in it",
+                hint=f"use them with {able}, or with --on testbed",
             )
         module, _, attribute = self._target(options).partition(":")
         function: Callable[[Options], Result] = getattr(import_module(module), attribute)
@@ -102,9 +113,15 @@ EXPERIMENTS: dict[str, Experiment] = {}
 
 
 def register(
-    name: str, summary: str, target: str, *, more_policies: bool = False, on_testbed: str | None = None
+    name: str,
+    summary: str,
+    target: str,
+    *,
+    more_policies: bool = False,
+    on_testbed: str | None = None,
+    real: bool = False,
 ) -> None:
-    EXPERIMENTS[name] = Experiment(name, summary, target, more_policies, on_testbed)
+    EXPERIMENTS[name] = Experiment(name, summary, target, more_policies, on_testbed, real)
 
 
 def find(name: str) -> Experiment:
@@ -174,9 +191,11 @@ register(
     "agreement",
     "the simulator held against the test bed: three placements of Sock Shop, mean and p95 (root)",
     "ecotone.experiments.bed.agreement:run",
+    real=True,
 )
 register(
     "faults",
     "on the test bed: power cut, partition, stopped kubelet and Prometheus, network and clock that jump (root)",
     "ecotone.experiments.bed.faults:run",
+    real=True,
 )
