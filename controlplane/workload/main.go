@@ -2,7 +2,7 @@
 // answers with as many bytes as the scenario says.
 //
 // Its role is the environment variable SERVICE; the application is the JSON file of CONFIG. Peers are reached at the
-// addresses of the file's "peers" (a sidecar's listeners, or Services by name).
+// addresses of the file's "peers" (a sidecar's listeners, or Services by name), brokers at those of its "brokers", over AMQP.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 type application struct {
 	Services map[string]service `json:"services"`
 	Peers    map[string]string  `json:"peers"`
+	Brokers  map[string]broker  `json:"brokers"`
 }
 
 type service struct {
@@ -52,12 +53,19 @@ func main() {
 	if err := json.Unmarshal(read, &app); err != nil {
 		log.Fatal(err)
 	}
-	role, known := app.Services[os.Getenv("SERVICE")]
+	name := os.Getenv("SERVICE")
+	role, known := app.Services[name]
 	if !known {
-		log.Fatalf("the application has no service %q", os.Getenv("SERVICE"))
+		log.Fatalf("the application has no service %q", name)
 	}
 	started := time.Now()
 	serving := newServer(role, app.Peers)
+	for each, config := range app.Brokers {
+		serving.messengers[each] = newMessenger(name, config, serving.play)
+	}
+	for _, each := range serving.messengers {
+		go each.run()
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", func(answer http.ResponseWriter, _ *http.Request) {
 		if time.Since(started).Seconds() < role.StartupSeconds {
@@ -71,6 +79,9 @@ func main() {
 		log.Fatal(err)
 	}
 	serving.detached.Wait()
+	for _, each := range serving.messengers {
+		each.end()
+	}
 }
 
 // stopOnSignal keeps serving for a while, so that routers notice before connections are refused, then drains. Until then every

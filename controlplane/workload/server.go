@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,6 +19,8 @@ const (
 	mostBytes   = 64 << 20
 )
 
+var errUnknown = errors.New("no such endpoint")
+
 type server struct {
 	role     service
 	peers    map[string]string
@@ -24,6 +28,8 @@ type server struct {
 	fresh    *http.Client
 	detached sync.WaitGroup
 	ending   atomic.Bool
+
+	messengers map[string]*messenger // by the broker's name
 }
 
 func newServer(role service, peers map[string]string) *server {
@@ -34,16 +40,36 @@ func newServer(role service, peers map[string]string) *server {
 		peers: peers,
 		kept:  &http.Client{Transport: kept, Timeout: callTimeout},
 		fresh: &http.Client{Transport: fresh, Timeout: callTimeout},
+
+		messengers: map[string]*messenger{},
 	}
 }
 
-// answer spends the endpoint's CPU first, then runs its stages one after the other.
+// answer plays one request and answers with the bytes that were asked for.
 func (s *server) answer(answer http.ResponseWriter, request *http.Request) {
 	_, _ = io.Copy(io.Discard, io.LimitReader(request.Body, mostBytes))
-	asked, known := s.role.Endpoints[request.PathValue("endpoint")]
-	if !known {
-		http.Error(answer, "no such endpoint", http.StatusNotFound)
+	err := s.play(request.PathValue("endpoint"))
+	if s.ending.Load() {
+		answer.Header().Set("Connection", "close")
+	}
+	if errors.Is(err, errUnknown) {
+		http.Error(answer, err.Error(), http.StatusNotFound)
 		return
+	}
+	if err != nil {
+		http.Error(answer, err.Error(), http.StatusBadGateway)
+		return
+	}
+	size, _ := strconv.Atoi(request.Header.Get("X-Response-Bytes"))
+	answer.Header().Set("Content-Length", strconv.Itoa(min(max(size, 0), mostBytes)))
+	_, _ = answer.Write(make([]byte, min(max(size, 0), mostBytes)))
+}
+
+// play spends the endpoint's CPU first, then runs its stages one after the other.
+func (s *server) play(endpoint string) error {
+	asked, known := s.role.Endpoints[endpoint]
+	if !known {
+		return errUnknown
 	}
 	demand := asked.CPUSeconds
 	if !asked.Constant {
@@ -52,16 +78,10 @@ func (s *server) answer(answer http.ResponseWriter, request *http.Request) {
 	burn(demand)
 	for _, stage := range asked.Stages {
 		if err := s.run(stage); err != nil {
-			http.Error(answer, err.Error(), http.StatusBadGateway)
-			return
+			return err
 		}
 	}
-	if s.ending.Load() {
-		answer.Header().Set("Connection", "close")
-	}
-	size, _ := strconv.Atoi(request.Header.Get("X-Response-Bytes"))
-	answer.Header().Set("Content-Length", strconv.Itoa(min(max(size, 0), mostBytes)))
-	_, _ = answer.Write(make([]byte, min(max(size, 0), mostBytes)))
+	return nil
 }
 
 // run makes the calls of one stage in parallel and waits for all that are not detached.
@@ -98,6 +118,11 @@ func (s *server) repeat(one call) error {
 }
 
 func (s *server) call(one call) error {
+	if messenger, known := s.messengers[one.Service]; known {
+		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+		defer cancel()
+		return messenger.send(ctx, one)
+	}
 	address, known := s.peers[one.Service]
 	if !known {
 		return fmt.Errorf("no address for %s", one.Service)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from ecotone.testbed.images.archive import Entry, Image, write_image
 from ecotone.testbed.images.bytecode import compiled
-from ecotone.testbed.images.contents import dependencies, ecotone_entries, libraries, write_once
+from ecotone.testbed.images.contents import dependencies, ecotone_entries, write_once
+from ecotone.testbed.images.libraries import libraries
 
 
 def make(tmp_path: Path, name: str, content: bytes = b"x") -> Path:

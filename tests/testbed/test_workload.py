@@ -9,6 +9,7 @@ from ecotone.testbed.application.envoy import STATS_PORT, sidecar
 from ecotone.testbed.application.workload import application_objects, peers_of
 
 SCENARIO = load_scenario("sock-shop-100ms")
+BROKER = "rabbitmq"
 
 
 def of_kind(kind: str) -> dict[str, dict]:  # type: ignore[type-arg]
@@ -18,16 +19,21 @@ def of_kind(kind: str) -> dict[str, dict]:  # type: ignore[type-arg]
 
 def test_every_service_has_a_deployment_a_service_and_a_configuration() -> None:
     names = {service.name for service in SCENARIO.application.services}
-    assert set(of_kind("Deployment")) == set(of_kind("Service")) == set(of_kind("ConfigMap")) == names
+    assert set(of_kind("Deployment")) == set(of_kind("Service")) == names
+    assert set(of_kind("ConfigMap")) == names - {BROKER}
 
 
 def test_calls_reach_their_peer_through_the_sidecar() -> None:
     for service in SCENARIO.application.services:
+        if service.name == BROKER:
+            continue
         data = of_kind("ConfigMap")[service.name]["data"]
-        peers = json.loads(data["role.json"])["peers"]
+        role = json.loads(data["role.json"])
+        peers = role["peers"] | {name: each["address"] for name, each in role["brokers"].items()}
         listeners = json.loads(data["envoy.json"])["static_resources"]["listeners"]
         ports = {each["name"]: each["address"]["socket_address"]["port_value"] for each in listeners}
-        assert peers == {peer: f"127.0.0.1:{ports[peer]}" for peer in peers_of(service)}
+        assert peers == {peer: f"127.0.0.1:{ports[peer]}" for peer in peers}
+        assert set(peers_of(service)) <= set(peers)
 
 
 def test_only_statistics_are_reachable_from_outside_the_pod() -> None:
@@ -39,6 +45,14 @@ def test_only_statistics_are_reachable_from_outside_the_pod() -> None:
     ]
     assert open_ports == [STATS_PORT]
     assert found["admin"]["address"]["socket_address"]["address"] == "127.0.0.1"
+
+
+def test_sidecars_end_after_the_service_that_calls_through_them() -> None:
+    for name, each in of_kind("Deployment").items():
+        pod = each["spec"]["template"]["spec"]
+        assert [one["name"] for one in pod["containers"]] == ["broker" if name == BROKER else "service"]
+        beside = [(one["name"], one["restartPolicy"]) for one in pod.get("initContainers", [])]
+        assert beside == ([] if name == BROKER else [("envoy", "Always")])
 
 
 def test_replicas_scheduler_and_requests_carry_over() -> None:

@@ -7,7 +7,7 @@ The sidecar sees every request a workload sends, and its clusters are named afte
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 ADMIN_PORT = 15000
@@ -23,10 +23,18 @@ def peer_ports(peers: Sequence[str]) -> dict[str, int]:
     return {peer: FIRST_PORT + number for number, peer in enumerate(sorted(peers))}
 
 
-def sidecar(peers: Mapping[str, str]) -> dict[str, Any]:
-    """The bootstrap configuration; `peers` maps a workload's name to its Service's `host:port`."""
+def sidecar(peers: Mapping[str, str], *, streams: Collection[str] = ()) -> dict[str, Any]:
+    """The bootstrap configuration; `peers` maps a workload's name to its Service's `host:port`.
+
+    Those in `streams` do not speak HTTP: their bytes are passed on and counted as they are.
+    """
     ports = peer_ports(list(peers))
-    listeners = [_listener(peer, "127.0.0.1", ports[peer], [_route("/", peer)]) for peer in sorted(peers)]
+    listeners = [
+        _stream(peer, ports[peer])
+        if peer in streams
+        else _listener(peer, "127.0.0.1", ports[peer], [_route("/", peer)])
+        for peer in sorted(peers)
+    ]
     listeners.append(_listener("stats", "0.0.0.0", STATS_PORT, [_route("/stats/prometheus", "admin")]))  # noqa: S104
     clusters = [_cluster(peer, *_split(address)) for peer, address in sorted(peers.items())]
     clusters.append(_cluster("admin", "127.0.0.1", ADMIN_PORT))
@@ -63,6 +71,16 @@ def _listener(name: str, host: str, port: int, routes: list[dict[str, Any]]) -> 
     }
     chain = {"filters": [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]}
     return {"name": name, "address": _address(host, port), "filter_chains": [chain]}
+
+
+def _stream(name: str, port: int) -> dict[str, Any]:
+    proxy = {
+        "@type": f"{_TYPE}.extensions.filters.network.tcp_proxy.v3.TcpProxy",
+        "stat_prefix": name,
+        "cluster": name,
+    }
+    chain = {"filters": [{"name": "envoy.filters.network.tcp_proxy", "typed_config": proxy}]}
+    return {"name": name, "address": _address("127.0.0.1", port), "filter_chains": [chain]}
 
 
 def _cluster(name: str, host: str, port: int) -> dict[str, Any]:

@@ -1,18 +1,19 @@
 """A scenario's application as Kubernetes objects that play it for real.
 
 Every service becomes a Deployment of the workload program with an Envoy sidecar and a Service; services outside the cluster
-become output proxies' stand-ins on the node they are pinned to. What a policy may know in advance (index, group, static
-affinity) is written with the same keys as `tosca compile` writes, everything else must be measured.
+become output proxies' stand-ins on the node they are pinned to; a message broker is a real one. What a policy may know in
+advance (index, group, static affinity) is written with the keys that `tosca compile` writes, everything else must be measured.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
-from ecotone.sim.scenario.schema import Application, Call, Endpoint, Scenario, Service
+from ecotone.sim.scenario.schema import Application, Call, Scenario, Service
 from ecotone.testbed.application.envoy import STATS_PORT, peer_ports, sidecar
+from ecotone.testbed.application.messaging import brokers, brokers_of, calls_of, routes
+from ecotone.testbed.images.broker import AMQP_PORT, BROKER_IMAGE, DATA
 from ecotone.testbed.images.contents import ENVOY_IMAGE, WORKLOAD_IMAGE
 
 PORT = 8080
@@ -27,21 +28,23 @@ _RESTRICTED = {
 def application_objects(scenario: Scenario, *, namespace: str, scheduler: str) -> list[dict[str, Any]]:
     """Everything of the application, ready to be applied."""
     application = scenario.application
+    found = brokers(application)
     objects: list[dict[str, Any]] = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}]
     for service in application.services:
-        peers = peers_of(service)
-        objects.append(_config(service, application, peers, namespace))
-        objects.append(_service(service, namespace))
-        objects.append(_deployment(service, application, namespace, scheduler))
+        broker = service.name in found
+        if not broker:
+            objects.append(_config(service, application, found, namespace))
+        objects.append(_service(service, namespace, AMQP_PORT if broker else PORT))
+        deployment = _deployment(service, application, namespace, scheduler)
+        deployment["spec"]["template"]["spec"] |= _broker_pod(service) if broker else _player_pod(service)
+        if not broker:
+            deployment["spec"]["template"]["metadata"]["annotations"] = _scraped()
+        objects.append(deployment)
     return objects
 
 
 def peers_of(service: Service) -> list[str]:
-    return sorted({call.service for endpoint in service.endpoints.values() for call in _calls(endpoint)})
-
-
-def _calls(endpoint: Endpoint) -> list[Call]:
-    return [call for stage in endpoint.stages for call in stage]
+    return sorted({call.service for call in calls_of(service)})
 
 
 def _labels(service: Service, application: Application) -> dict[str, str]:
@@ -53,19 +56,24 @@ def _labels(service: Service, application: Application) -> dict[str, str]:
     return labels
 
 
-def _config(service: Service, application: Application, peers: Sequence[str], namespace: str) -> dict[str, Any]:
-    """The role in the application and the sidecar's configuration, each as a file."""
-    ports = peer_ports(peers)
+def _config(service: Service, application: Application, found: dict[str, Service], namespace: str) -> dict[str, Any]:
+    """The role in the application and the sidecar's configuration, each as a file; `found` are the brokers."""
+    streams = brokers_of(service, found)
+    ports = peer_ports(sorted({*peers_of(service), *streams}))
+    local = {peer: f"127.0.0.1:{port}" for peer, port in ports.items()}
     role = {
         "services": {service.name: {"startupSeconds": service.startup, "endpoints": _endpoints(service)}},
-        "peers": {peer: f"127.0.0.1:{ports[peer]}" for peer in peers},
+        "peers": {peer: address for peer, address in local.items() if peer not in streams},
+        "brokers": {name: {"address": local[name], "routes": routes(found[name])} for name in streams},
     }
-    addresses = {peer: f"{peer}.{namespace}.svc.cluster.local:{PORT}" for peer in peers}
+    addresses = {
+        peer: f"{peer}.{namespace}.svc.cluster.local:{AMQP_PORT if peer in streams else PORT}" for peer in ports
+    }
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": service.name, "namespace": namespace, "labels": _labels(service, application)},
-        "data": {"role.json": json.dumps(role), "envoy.json": json.dumps(sidecar(addresses))},
+        "data": {"role.json": json.dumps(role), "envoy.json": json.dumps(sidecar(addresses, streams=streams))},
     }
 
 
@@ -93,24 +101,23 @@ def _call(call: Call) -> dict[str, Any]:
     }
 
 
-def _service(service: Service, namespace: str) -> dict[str, Any]:
+def _service(service: Service, namespace: str, port: int) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": service.name, "namespace": namespace},
-        "spec": {"selector": {"app": service.name}, "ports": [{"port": PORT, "targetPort": PORT}]},
+        "spec": {"selector": {"app": service.name}, "ports": [{"port": port, "targetPort": port}]},
     }
 
 
 def _deployment(service: Service, application: Application, namespace: str, scheduler: str) -> dict[str, Any]:
+    """Everything but what runs in its pods."""
     labels = _labels(service, application)
     pod: dict[str, Any] = {
         "schedulerName": scheduler,
         "automountServiceAccountToken": False,
         "terminationGracePeriodSeconds": int(service.grace),
         "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [_player(service), _envoy()],
-        "volumes": [{"name": "config", "configMap": {"name": service.name}}],
     }
     if service.pinned is not None:
         pod["nodeSelector"] = {"kubernetes.io/hostname": service.pinned}
@@ -124,15 +131,12 @@ def _deployment(service: Service, application: Application, namespace: str, sche
             "replicas": service.replicas,
             "selector": {"matchLabels": {"app": service.name}},
             "strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
-            "template": {
-                "metadata": {"labels": labels, "annotations": _template_annotations()},
-                "spec": pod,
-            },
+            "template": {"metadata": {"labels": labels}, "spec": pod},
         },
     }
 
 
-def _template_annotations() -> dict[str, str]:
+def _scraped() -> dict[str, str]:
     return {
         "prometheus.io/scrape": "true",
         "prometheus.io/port": str(STATS_PORT),
@@ -145,24 +149,52 @@ def _preference(service: Service) -> dict[str, Any]:
     return {"weight": service.prefer_weight, "preference": {"matchExpressions": [term]}}
 
 
+def _player_pod(service: Service) -> dict[str, Any]:
+    volumes = [{"name": "config", "configMap": {"name": service.name}}]
+    return {"initContainers": [_envoy()], "containers": [_player(service)], "volumes": volumes}
+
+
+def _broker_pod(service: Service) -> dict[str, Any]:
+    return {"containers": [_broker(service)], "volumes": [{"name": "data", "emptyDir": {}}]}
+
+
 def _player(service: Service) -> dict[str, Any]:
-    requests = {"cpu": f"{service.cpu_request or 0}m", "memory": str(service.memory_request or 16 * 2**20)}
     return {
         "name": "service",
         "image": WORKLOAD_IMAGE,
         "imagePullPolicy": "Never",
         "env": [{"name": "SERVICE", "value": service.name}, {"name": "CONFIG", "value": "/config/role.json"}],
         "ports": [{"containerPort": PORT}],
-        "resources": {"requests": requests},
+        "resources": {"requests": _requests(service)},
         "readinessProbe": {"httpGet": {"path": "/healthz", "port": PORT}, "periodSeconds": 1},
         "securityContext": _RESTRICTED,
         "volumeMounts": [{"name": "config", "mountPath": "/config", "readOnly": True}],
     }
 
 
+def _requests(service: Service) -> dict[str, str]:
+    return {"cpu": f"{service.cpu_request or 0}m", "memory": str(service.memory_request or 16 * 2**20)}
+
+
+def _broker(service: Service) -> dict[str, Any]:
+    """RabbitMQ, empty at every start: what is in its queues is gone with it, as in the simulator."""
+    return {
+        "name": "broker",
+        "image": BROKER_IMAGE,
+        "imagePullPolicy": "Never",
+        "ports": [{"containerPort": AMQP_PORT}],
+        "resources": {"requests": _requests(service)},
+        "readinessProbe": {"tcpSocket": {"port": AMQP_PORT}, "periodSeconds": 1},
+        "securityContext": _RESTRICTED,
+        "volumeMounts": [{"name": "data", "mountPath": DATA}],
+    }
+
+
 def _envoy() -> dict[str, Any]:
+    """A sidecar in Kubernetes' own sense: it ends after the service, whose last requests still call through it."""
     return {
         "name": "envoy",
+        "restartPolicy": "Always",
         "image": ENVOY_IMAGE,
         "imagePullPolicy": "Never",
         "args": ["-c", "/config/envoy.json", "--concurrency", "1", "--disable-hot-restart", "-l", "error"],

@@ -18,8 +18,9 @@ from pathlib import Path
 import ecotone
 from ecotone.model.errors import OutsideError
 from ecotone.testbed.images.archive import Entry, Image, static_image, write_image
+from ecotone.testbed.images.broker import BROKER_IMAGE, broker_entries, broker_image, broker_packages
 from ecotone.testbed.images.bytecode import compiled
-from ecotone.testbed.processes import run
+from ecotone.testbed.images.libraries import libraries
 from ecotone.testbed.requirements import cache_directory
 
 PAUSE_IMAGE = "ecotone.local/pause:1"
@@ -36,8 +37,6 @@ UNUSED = frozenset(
 NOT_SERVED = frozenset(
     {"matplotlib", "contourpy", "cycler", "fonttools", "kiwisolver", "pillow", "pyparsing", "python-dateutil"}
 )
-SYSTEM_LIBRARIES = ("/lib/", "/lib64/", "/usr/lib/")
-_LIBRARY = re.compile(r"(?:=>\s*)?(/\S+)\s+\(0x")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _COMMAND = """#!/{home}/bin/python3
 import sys
@@ -73,10 +72,15 @@ def all_images(binaries: Path, *, say: Callable[[str], None] = lambda _: None) -
             say(f"{name}: writing")
             program_image(name, program, out=out)
         made[name] = out
-    out = binaries / "images" / "ecotone.tar"
-    if write_once(ecotone_entries(), out, write=ecotone_image):
-        say(f"{ECOTONE_IMAGE}: written")
-    return {**made, ECOTONE_IMAGE: out}
+    for name, entries, write in (
+        (BROKER_IMAGE, broker_entries(broker_packages()), broker_image),
+        (ECOTONE_IMAGE, ecotone_entries(), ecotone_image),
+    ):
+        out = binaries / "images" / f"{name.partition('/')[2].partition(':')[0]}.tar"
+        if write_once(entries, out, write=write):
+            say(f"{name}: written")
+        made[name] = out
+    return made
 
 
 def write_once(entries: list[Entry], out: Path, write: Callable[[list[Entry], Path], str]) -> bool:
@@ -118,15 +122,6 @@ def program_image(name: str, binary: Path, *, out: Path) -> str:
     path = f"bin/{binary.name}"
     entries = [Entry(path, binary.resolve(), 0o755), *libraries([binary])]
     return write_image(Image(name, entries, [f"/{path}"]), out)
-
-
-def libraries(binaries: list[Path]) -> list[Entry]:
-    """The system's shared libraries that any of them loads, at the paths where the loader looks."""
-    found: dict[str, Path] = {}
-    for match in _LIBRARY.finditer(run("ldd", *binaries, check=False)):
-        if match[1].startswith(SYSTEM_LIBRARIES):
-            found[match[1].lstrip("/")] = Path(match[1]).resolve()
-    return [Entry(path, file, 0o755) for path, file in sorted(found.items())]
 
 
 HOME = "opt/python"
