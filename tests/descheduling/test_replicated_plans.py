@@ -253,6 +253,24 @@ def test_calls_that_nobody_counts_are_at_least_one_for_each_request() -> None:
     assert evictions(state) == []
 
 
+def test_a_database_behind_a_cache_is_asked_as_seldom_as_its_bytes_say() -> None:
+    """Nobody counts calls to either; each request asks the cache, and one in five asks the database far away as well."""
+    state = nodes("near", "cloud", rtt=80.0)
+    put(state, "web", ["cloud"] * 2, users={"near": 10.0})
+    put(state, "cache", ["cloud"] * 2)
+    put(state, "db", ["cloud"])
+    talk = {"cache": 20_000.0, "db": 4_000.0}
+    for own, peers in (("web", talk), ("cache", {"web": talk["cache"]}), ("db", {"web": talk["db"]})):
+        workload = next(each for key, each in state.workloads.items() if key.name == own)
+        traffic = {**(workload.traffic or {}), **peers}
+        state.put_workload(replace(workload, traffic=traffic, affinity=dict.fromkeys(peers, 85.0)))
+    db = next(pod for pod in state.usage.pods() if pod.kind.workload.name == "db")
+    state.put_pod(replace(db, owner=None))  # stays where it is
+    for _ in range(4):
+        carry_out(state, evictions(state))
+    assert where(state) == {"web": ["near"] * 2, "cache": ["near"] * 2, "db": ["cloud"]}
+
+
 def test_a_workload_that_was_measured_and_is_silent_stays() -> None:
     """Before users come, static affinity alone would send pods about, and back again once somebody asks."""
     state = nodes("near", "far", rtt=80.0)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from ecotone.descheduling.plans.limits import Care, limits_of, pods_by_workload
-from ecotone.descheduling.plans.search import Limits, Search
 from ecotone.descheduling.run import Run
 from ecotone.model.arrays import Ints, Mask
 from ecotone.model.objects import WorkloadKey
@@ -25,6 +24,7 @@ from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.response.call_graph import SAME_NODE, CallGraph
 from ecotone.scheduling.response.graph import applications
 from ecotone.scheduling.response.prediction import Prediction
+from ecotone.scheduling.response.search import Limits, Search
 
 PREFER_SAME_NODE = "PreferSameNode"
 RULES = ("plans", "targets")  # those that think in predicted response times

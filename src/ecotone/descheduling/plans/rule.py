@@ -26,7 +26,6 @@ from ecotone.descheduling.plans.plan import MovePlan, Step
 from ecotone.descheduling.plans.progress import following
 from ecotone.descheduling.plans.rates import Rates
 from ecotone.descheduling.plans.rest import AtRest, digest_of
-from ecotone.descheduling.plans.search import Search
 from ecotone.descheduling.plans.trial import Stages, settle
 from ecotone.descheduling.run import Run
 from ecotone.model.arrays import Ints, Mask
@@ -41,6 +40,7 @@ from ecotone.scheduling.response.bound import least_cost
 from ecotone.scheduling.response.call_graph import CallGraph
 from ecotone.scheduling.response.graph import applications
 from ecotone.scheduling.response.prediction import Prediction
+from ecotone.scheduling.response.search import Search
 
 _ATTEMPTS = 12
 

@@ -11,11 +11,11 @@ from random import Random
 
 import numpy as np
 
-from ecotone.descheduling.plans.search import Limits, Search
 from ecotone.model.arrays import Floats
 from ecotone.model.objects import PodKind, WorkloadKey
 from ecotone.scheduling.response.call_graph import SAME_NODE, SAME_ZONE, UNIFORM, CallGraph, Calls, callers_first
 from ecotone.scheduling.response.prediction import Prediction
+from ecotone.scheduling.response.search import Limits, Search
 from ecotone.sim.call_tree import CallTree, Planner, Step
 from ecotone.sim.cluster import ZONE
 from ecotone.sim.kernel import Kernel

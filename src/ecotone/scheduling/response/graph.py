@@ -153,15 +153,24 @@ class _Graph:
     def _assume_one_call(self) -> None:
         """Where nobody counts calls (a database's own protocol, say), their bytes tell only roughly how many there are.
 
-        A request that waits for its answer is taken to make at least one call, or as many as the bytes allow at the most.
+        A request that waits for its answer is taken to make at least one of them, over the channel with most bytes, and
+        over the others as many as their bytes compare with that: a cache that is always asked and a database that is asked
+        if the cache does not know differ in nothing else. No channel has more calls than its bytes allow.
         """
         incoming = {name: sum(sites.values()) for name, sites in self._users.items()}
         for (_, callee), rate in self._calls.items():
             incoming[callee] = incoming.get(callee, 0.0) + rate
+        guessed: dict[Name, list[Name]] = {}
         for caller, callee in sorted(self._guessed & self._calls.keys()):
-            most = self._bytes(caller, callee) / _LEAST_BYTES
-            likely = min(incoming.get(caller, 0.0), most)
-            self._calls[caller, callee] = max(self._calls[caller, callee], likely)
+            guessed.setdefault(caller, []).append(callee)
+        for caller, callees in guessed.items():
+            busiest = max(self._calls[caller, callee] for callee in callees)
+            factor = max(1.0, incoming.get(caller, 0.0) / busiest)
+            for callee in callees:
+                most = self._bytes(caller, callee) / _LEAST_BYTES
+                self._calls[caller, callee] = max(
+                    self._calls[caller, callee], min(factor * self._calls[caller, callee], most)
+                )
 
     def _bytes(self, own: Name, peer: Name) -> float:
         names = (peer[1], "/".join(peer)) if own[0] == peer[0] else ("/".join(peer),)
@@ -251,12 +260,12 @@ class _Graph:
                 users[number, row] += share
         order, cyclic = callers_first(len(names), calls)
         extra = [state.nodes.index[name] for name in beside if name in state.nodes.index]
-        rows = np.union1d(_nodes_that_matter(state, counts, users, calls), extra).astype(np.intp)
+        rows = np.union1d(nodes_that_matter(state, counts, users, calls), extra).astype(np.intp)
         kinds = tuple(self._placed[name] for name in names)
         use = np.array([state.pod_usage(kind)[0] for kind in kinds]) * counts.sum(axis=1)
         cores = np.maximum(state.nodes.allocatable[rows, CPU].astype(np.float64), LEAST_USE) / 1000
         busy = used_share(state, state.nodes.all_rows)[rows] * cores * 1000
-        rtt = _round_trips(state, rows)
+        rtt = round_trips(state, rows)
         found = CallGraph(
             names=tuple(names),
             kinds=kinds,
@@ -273,13 +282,13 @@ class _Graph:
             rate=rate,
             order=order,
             cyclic=cyclic,
-            deadlines=tuple(_deadlines(state, index, calls, rtt, lateness)),
+            deadlines=tuple(deadlines_of(state, index, calls, rtt, lateness)),
         )
         own = use @ Prediction(found).arrivals(found.counts[np.newaxis].astype(np.float64))[0]
         return replace(found, other=np.maximum(0.0, busy - own))
 
 
-def _deadlines(
+def deadlines_of(
     state: ClusterState, index: Mapping[Name, int], calls: Iterable[Calls], rtt: Floats, lateness: Lateness
 ) -> Iterator[Deadline]:
     """Of the channels that are in use, since what is never called is never late; once for a pair that calls each other."""
@@ -312,13 +321,13 @@ def balance_of(state: ClusterState, kind: PodKind) -> int:
     return max(found, default=UNIFORM)
 
 
-def _round_trips(state: ClusterState, rows: Rows) -> Floats:
+def round_trips(state: ClusterState, rows: Rows) -> Floats:
     found = np.stack([state.network.toward(row)[rows] for row in rows.tolist()], axis=1)
     both: Floats = (found + found.T) / 2
     return both
 
 
-def _nodes_that_matter(state: ClusterState, counts: Ints, users: Floats, calls: Iterable[Calls]) -> Rows:
+def nodes_that_matter(state: ClusterState, counts: Ints, users: Floats, calls: Iterable[Calls]) -> Rows:
     """All of a small cluster; of a large one those in use, the users' sites, and those nearest to all of them."""
     size = counts.shape[1]
     if size <= MOST_NODES:

@@ -21,6 +21,7 @@ from ecotone.scheduling.costs.cost import waiting
 from ecotone.scheduling.response.call_graph import SAME_NODE, UNIFORM, CallGraph
 
 _SWEEPS = 3
+_SITE = 0.05  # of a workload's users: fewer are no site of their own
 _IDLE = 1e-9  # the formula of waiting wants some utilisation
 
 
@@ -49,6 +50,31 @@ class Prediction:
         network, busy = self._flows(counts)
         found = self._per_request(network, busy)
         found[(counts.sum(axis=2) < 1).any(axis=1)] = np.inf
+        return found
+
+    def network(self, counts: Floats) -> Floats:
+        """The part of J that calls spend on the network."""
+        found: Floats = self._arrivals(counts)[1] / self._application.rate
+        return found
+
+    def uneven(self, counts: Floats) -> Floats:
+        """How many ms longer than all users together those at the farthest site wait for their first hop."""
+        application = self._application
+        found = np.zeros(len(counts))
+        share = counts / np.maximum(counts.sum(axis=2, keepdims=True), 1.0)
+        for workload in np.flatnonzero(application.users.any(axis=1)).tolist():
+            users = application.users[workload]
+            sites = np.flatnonzero(users >= _SITE * users.sum())
+            if len(sites) < 2:
+                continue
+            sent = np.zeros_like(share[:, workload])
+            took = []
+            for site in sites.tolist():
+                sent[:], sent[:, site] = 0.0, 1.0
+                took.append(self._take(workload, sent, counts[:, workload], share[:, workload], application.rtt)[1])
+            times = np.stack(took)
+            mean = users[sites] @ times / users[sites].sum()
+            found += (times.max(axis=0) - mean) * users.sum() / application.rate
         return found
 
     def busy(self, counts: Floats) -> Floats:

@@ -1,0 +1,71 @@
+"""What the search for a placement has to keep: the scheduler's filters, room, and prices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ecotone.model.arrays import Ints, Mask
+from ecotone.model.objects import Pod, WorkloadKey
+from ecotone.model.state import ClusterState
+from ecotone.scheduling.costs.cost import price_ms
+from ecotone.scheduling.costs.preferences import PREFERENCE_MS, standing_wishes
+from ecotone.scheduling.evaluation import Evaluation
+from ecotone.scheduling.framework import Framework
+from ecotone.scheduling.plugin import Cycle
+from ecotone.scheduling.response.call_graph import CallGraph
+from ecotone.scheduling.response.search import Limits
+
+
+def limits_of(
+    framework: Framework,
+    state: ClusterState,
+    application: CallGraph,
+    pods: Mapping[WorkloadKey, Sequence[Pod]],
+    *,
+    movable: Mask,
+    together: float,
+    apart: bool,
+    moving: float,
+) -> Limits:
+    """The application's own pods are lifted off while the filters are asked, and put back."""
+    rows = application.rows
+    own = [pod for kind in application.kinds for pod in pods.get(kind.workload, ())]
+    for pod in own:
+        state.drop_pod(pod.key)
+    try:
+        samples = [next(iter(pods.get(kind.workload, ())), None) for kind in application.kinds]
+        allowed = np.array([_allowed(framework, state, sample, rows) for sample in samples])
+        free = (state.nodes.allocatable[rows] - state.usage.requested[rows]).astype(np.float64)
+        room = state.nodes.max_pods[rows] - state.usage.pod_count[rows]
+    finally:
+        for pod in own:
+            state.put_pod(pod)
+    demand = np.array(
+        [[kind.spec.request(name) for name in state.nodes.resources] for kind in application.kinds],
+        dtype=np.float64,
+    ).reshape(len(application.kinds), -1)
+    prices = np.array([price_ms(state, kind, rows) for kind in application.kinds])
+    wishes = np.array([standing_wishes(state.nodes, kind)[rows] for kind in application.kinds])
+    return Limits(
+        allowed=allowed,
+        demand=np.hstack([demand, np.ones((len(demand), 1))]),
+        free=np.hstack([free, room[:, np.newaxis]]),
+        movable=movable,
+        price=prices * application.replicas[:, np.newaxis] + PREFERENCE_MS * wishes,
+        together=together,
+        apart=apart,
+        moving=moving,
+    )
+
+
+def _allowed(framework: Framework, state: ClusterState, pod: Pod | None, rows: Ints) -> Mask:
+    if pod is None:
+        return np.zeros(len(rows), dtype=np.bool_)
+    evaluation = Evaluation(framework, Cycle(state, replace(pod, node=None, bound_at=None)))
+    if evaluation.refusal is not None:
+        return np.zeros(len(rows), dtype=np.bool_)
+    found: Mask = evaluation.ok[rows].copy()
+    return found

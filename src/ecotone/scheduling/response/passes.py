@@ -1,0 +1,147 @@
+"""Where a whole application might go: coarse answers that the fine moves of a search go on from.
+
+A chain that settled far from its users gets to them only as a whole. For every target, one node or the users' sites in
+proportion to demand, there are two ways to it, and what fits at the end of each is different where room is short:
+
+* *grown*, after Kernighan and Lin: workload after workload goes to the target, the least loss next, even uphill, as long as
+  it fits; every prefix of that way is an answer;
+* *thinned*: everything goes to the target at once, and what exceeds its room goes back, that first which loses least
+  for the room it gives.
+
+Both look at the network alone, which is what whole applications move for; who looks at CPU as well comes after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ecotone.model.arrays import Floats, Ints, Mask
+from ecotone.scheduling.response.call_graph import CallGraph
+
+_FULL = 1e-6
+
+
+class Passes:
+    """`demand[w, r]` and `room[n, r]`: what a pod asks for and what there is; `allowed[w, n]` and `movable`: who may where."""
+
+    def __init__(self, application: CallGraph, *, demand: Floats, room: Floats, allowed: Mask, movable: Ints) -> None:
+        self._application = application
+        self._now = application.counts.astype(np.float64)
+        self._replicas = np.maximum(self._now.sum(axis=1), 1.0)[:, np.newaxis]
+        self._demand = demand
+        self._room = room
+        self._allowed = allowed
+        self._movable = movable
+        size = len(self._now)
+        self._talk = np.zeros((size, size))
+        for call in application.calls:
+            self._talk[call.caller, call.callee] += call.rate
+            self._talk[call.callee, call.caller] += call.rate
+        self._users = application.users @ application.rtt
+
+    def targets(self) -> Iterator[Floats]:
+        """Where everything might go: [w, n] counts."""
+        replicas = self._now.sum(axis=1)
+        for node in range(self._now.shape[1]):
+            target = np.zeros_like(self._now)
+            target[:, node] = replicas
+            yield target
+        demand = self._application.users.sum(axis=0)
+        sites = np.argsort(-demand, kind="stable")[: int((demand > 0).sum())]
+        for number in range(2, min(len(sites), int(replicas.max(initial=1))) + 1):
+            yield np.stack([_in_proportion(int(each), demand, sites[:number]) for each in replicas])
+
+    def grown(self, target: Floats) -> Floats:
+        """Placements with the first workload at the target, the first two, and so on."""
+        order = self._order(target)
+        found = np.repeat(self._now[np.newaxis], len(order) + 1, axis=0)
+        for place, workload in enumerate(order):
+            found[place + 1 :, workload] = target[workload]
+        return found[1:] if order else found
+
+    def _goers(self, target: Floats) -> list[int]:
+        comes = target > self._now
+        return [
+            workload
+            for workload in self._movable.tolist()
+            if comes[workload].any() and self._allowed[workload, comes[workload]].all()
+        ]
+
+    def _order(self, target: Floats) -> list[int]:
+        """The workloads in the order of least loss, as far as they fit."""
+        rtt, talk, demand = self._application.rtt, self._talk, self._demand
+        here, there = self._now / self._replicas, target / self._replicas
+        from_here, from_there = here @ rtt, there @ rtt
+        before = talk * (from_there @ here.T - from_here @ here.T)
+        after = talk * (from_there @ there.T - from_here @ there.T)
+        loss = (self._users * (there - here)).sum(axis=1) + before.sum(axis=1)
+        used = self._now.T @ demand
+        comes = np.maximum(target - self._now, 0.0)
+        sites = np.flatnonzero(comes.any(axis=0))
+        more = comes[:, sites, np.newaxis] * demand[:, np.newaxis, :]
+        elsewhere = comes[:, sites] == 0.0
+        waiting = np.zeros(len(here), dtype=np.bool_)
+        waiting[self._goers(target)] = True
+        order: list[int] = []
+        while waiting.any():
+            fits = (used[sites] + more <= self._room[sites] + _FULL).all(axis=2) | elsewhere
+            fitting = fits.all(axis=1) & waiting
+            if not fitting.any():
+                break
+            chosen = int(np.argmin(np.where(fitting, loss, np.inf)))
+            waiting[chosen] = False
+            order.append(chosen)
+            used += np.outer(target[chosen] - self._now[chosen], demand[chosen])
+            loss = loss + after[:, chosen] - before[:, chosen]
+        return order
+
+    def thinned(self, target: Floats) -> Floats:
+        """Everything at the target, without what has to stay where it is for want of room."""
+        rtt = self._application.rtt
+        here, there = self._now / self._replicas, target / self._replicas
+        nearer = here @ rtt - there @ rtt
+        gain = (self._users * (here - there)).sum(axis=1)
+        found = self._now.copy()
+        goers = self._goers(target)
+        found[goers] = target[goers]
+        back = np.zeros(len(found), dtype=np.bool_)
+        back[goers] = True
+        while back.any():
+            over = np.maximum(found.T @ self._demand - self._room - _FULL, 0.0)
+            if not over.any():
+                break
+            relief = self._relief(found, over)
+            loss = gain + ((self._talk @ (found / self._replicas)) * nearer).sum(axis=1)
+            worth = np.where(loss > 0.0, loss / np.maximum(relief, 1e-9), loss)
+            worth[~back | (relief <= 0.0)] = np.inf
+            chosen = int(np.argmin(worth))
+            if not np.isfinite(worth[chosen]):
+                break
+            found[chosen] = self._now[chosen]
+            back[chosen] = False
+        return found
+
+    def _relief(self, found: Floats, over: Floats) -> Floats:
+        """The share of what is too much that each workload would take away with it."""
+        shares = np.zeros(len(found))
+        nodes, resources = np.nonzero(over)
+        for node, resource in zip(nodes.tolist(), resources.tolist(), strict=True):
+            leaves = np.maximum(found[:, node] - self._now[:, node], 0.0) * self._demand[:, resource]
+            shares += np.minimum(1.0, leaves / over[node, resource]) / len(nodes)
+        return shares
+
+
+def _in_proportion(replicas: int, demand: Floats, sites: Ints) -> Floats:
+    """Replicas over sites by largest remainder; as long as there are enough, every site gets one."""
+    found = np.zeros(len(demand))
+    share = demand[sites] / demand[sites].sum()
+    base = 1.0 if replicas >= len(sites) else 0.0
+    quota = base + share * (replicas - base * len(sites))
+    whole = np.floor(quota + 1e-9)
+    rest = replicas - int(whole.sum())
+    largest = np.argsort(-(quota - whole), kind="stable")[:rest]
+    whole[largest] += 1
+    found[sites] = whole
+    return found

@@ -1,0 +1,273 @@
+"""The search for a better placement of one application, on counts.
+
+Coarse answers first (`passes`): the whole application, or as much of it as fits, at one node or at its users' sites. Then,
+from the best of them, single replicas and single workloads move as long as that helps; then two that talk move together, two
+nodes exchange what they hold, and at last pairs swap where one stands in the other's way. A coarse answer that the network
+alone would make better than everything known is gone on from too, whatever it costs as it stands: a node too busy for all
+is mended by the fine moves, a way too long is not.
+
+Of answers that are nearly as fast the one counts that is fairest: with users at two sites, everything beside one of them may
+be a little faster on average than half-way between, and is far slower for the other half.
+
+Placements that exceed capacity or that the filters refuse cost infinitely much. What is compared is J plus prices: of
+nodes, of owners' preferences, of the risk that one node takes all replicas with it, and a little for every pod that moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ecotone.model.arrays import Floats, Ints, Mask
+from ecotone.scheduling.response.call_graph import CallGraph
+from ecotone.scheduling.response.passes import Passes
+from ecotone.scheduling.response.prediction import Prediction
+
+_ROUNDS = 40
+_BLOCKED = 4  # places per workload where somebody may stand in the way
+_GAIN = 1e-6
+_STARTS = 4  # of each kind of coarse answer: the best one is not always the best in the end
+_LARGE = 600  # workloads times nodes: beyond it half as many, and neither couples nor exchanges
+_NEARLY = 0.1  # of a request's time: what a plan has to save, and what the farthest users may be spared for
+_AT_ONCE = 300_000  # figures of placements that are judged together
+
+Start = tuple[float, Floats]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a placement must keep and what it pays beside J.
+
+    `allowed[w, n]`: the filters take the workload there; `demand[w, r]` and `free[n, r]`: requests and room without this
+    application; `movable[w]`; `price[w, n]` in ms for the whole workload there; `together`: ms if all replicas of all
+    workloads stand on single nodes (`apart`: they must not); `moving`: ms a pod.
+    """
+
+    allowed: Mask
+    demand: Floats
+    free: Floats
+    movable: Mask
+    price: Floats
+    together: float = 1.0
+    apart: bool = False
+    moving: float = 0.1
+
+
+class Search:
+    def __init__(self, application: CallGraph, prediction: Prediction, limits: Limits) -> None:
+        self._application = application
+        self._prediction = prediction
+        self._limits = limits
+        self._now = application.counts.astype(np.float64)
+        self._replicas = self._now.sum(axis=1)
+        self._room = np.maximum(limits.free, self._used(self._now[np.newaxis])[0])
+        self._several = self._replicas > 1
+        self._movable = np.flatnonzero(limits.movable)
+
+    def best(self) -> Ints:
+        """The best placement found; the present one if nothing is better."""
+        grown, thinned = self._coarse()
+        known = [(self._alone_cost(self._now), self._now), *grown]
+        known.sort(key=lambda each: each[0])  # equal ones stay in the order of nodes, the present place first
+        most = _STARTS if self._now.size <= _LARGE else _STARTS // 2
+        starts = known[:most]
+        if thinned:
+            network = self._prediction.network(np.stack([placement for _, placement in thinned]))
+            promising = np.flatnonzero(network < known[0][0] - _GAIN).tolist()
+            starts += [thinned[number] for number in sorted(promising, key=lambda each: float(network[each]))[:most]]
+        different = {placement.tobytes(): (cost, placement) for cost, placement in reversed(starts)}
+        ends = [self._descend(start, cost) for cost, start in reversed(different.values())]
+        return self._fairest(np.stack([*ends, *(start for _, start in starts)])).astype(np.int64)
+
+    def _fairest(self, ends: Floats) -> Floats:
+        """The best of them; or one nearly as fast that leaves nobody as far away as the best one does."""
+        costs, times = self.cost(ends), self._prediction.cost(ends)
+        times += float(self._application.use.sum()) / self._application.rate  # the work itself, wherever it is done
+        best = int(np.argmin(costs))
+        farthest = times + self._prediction.uneven(ends)
+        near = costs <= costs[best] + _NEARLY * times[best]
+        fair = int(np.argmin(np.where(near, farthest, np.inf)))
+        found: Floats = ends[fair if farthest[fair] < (1 - _NEARLY) * farthest[best] else best]
+        return found
+
+    def descend(self, start: Floats) -> Ints:
+        """The nearest placement that no single move or swap betters."""
+        return self._descend(start, self._alone_cost(start)).astype(np.int64)
+
+    def optima(self, start: Floats) -> list[Ints]:
+        """What a descent from here ends in, and from every coarse answer: many answers instead of one."""
+        found = [self._descend(start, self._alone_cost(start))]
+        for cost, placement in (each for kind in self._coarse() for each in kind):
+            found += [placement, self._descend(placement, cost)]
+        return [each.astype(np.int64) for each in found]
+
+    def cost(self, counts: Floats) -> Floats:
+        """J and the prices beside it, infinite where limits are broken."""
+        limits = self._limits
+        found = self._prediction.cost(counts)
+        shares = counts / np.maximum(self._replicas, 1.0)[:, np.newaxis]
+        found += (shares * limits.price).sum(axis=(1, 2)) / max(len(shares[0]), 1)
+        gained = np.maximum(counts - self._now, 0.0)
+        found += limits.moving * gained.sum(axis=(1, 2))
+        if self._several.any():
+            alone = (counts.max(axis=2) >= self._replicas) & self._several
+            found += limits.together * alone.sum(axis=1) / self._several.sum()
+            if limits.apart:
+                found[(alone & (gained.sum(axis=2) > 0)).any(axis=1)] = np.inf
+        found[((gained > 0) & ~limits.allowed).any(axis=(1, 2))] = np.inf
+        found[self._overfull(counts)] = np.inf
+        return found
+
+    def _alone_cost(self, placement: Floats) -> float:
+        return float(self.cost(placement[np.newaxis])[0])
+
+    def _used(self, counts: Floats) -> Floats:
+        """[c, n, r]: what the application's pods ask for on each node."""
+        found: Floats = counts.transpose(0, 2, 1) @ self._limits.demand
+        return found
+
+    def _overfull(self, counts: Floats) -> Mask:
+        found: Mask = (self._used(counts) > self._room + 1e-6).any(axis=(1, 2))
+        return found
+
+    def _coarse(self) -> tuple[list[Start], list[Start]]:
+        """For every target the best prefix of the way there, and what fits there of the whole."""
+        limits = self._limits
+        passes = Passes(
+            self._application, demand=limits.demand, room=self._room, allowed=limits.allowed, movable=self._movable
+        )
+        grown: list[Start] = []
+        whole: list[Floats] = []
+        for target in passes.targets():
+            prefixes = passes.grown(target)
+            costs = self.cost(prefixes)
+            least = int(np.argmin(costs))
+            if np.isfinite(costs[least]):
+                grown.append((float(costs[least]), prefixes[least]))
+            whole.append(passes.thinned(target))
+        costs = self.cost(np.stack(whole))
+        thinned = [(float(cost), each) for cost, each in zip(costs.tolist(), whole, strict=True) if np.isfinite(cost)]
+        return grown, thinned
+
+    def _descend(self, start: Floats, cost: float) -> Floats:
+        """Single replicas, single workloads, then couples, exchanges and swaps, until nothing gains any more."""
+        here = start
+        for _ in range(_ROUNDS):
+            before = cost
+            for group in self._groups():
+                here, cost = self._sweep(here, cost, group)
+            if cost < before - _GAIN:
+                continue
+            if self._now.size <= _LARGE:
+                here, cost = self._better(here, cost, self._couples(here))
+                here, cost = self._better(here, cost, self._exchanges(here))
+            if cost < before - _GAIN:
+                continue
+            for workload in self._movable.tolist():
+                here, cost = self._better(here, cost, self._swaps(here, cost, workload))
+            if cost >= before - _GAIN:
+                break
+        return here
+
+    def _groups(self) -> Iterator[list[int]]:
+        """Workloads whose single moves are judged at once."""
+        workloads, nodes = self._now.shape
+        size = max(1, _AT_ONCE // max(1, 2 * nodes * workloads * nodes))
+        movable = self._movable.tolist()
+        yield from (movable[at : at + size] for at in range(0, len(movable), size))
+
+    def _sweep(self, here: Floats, cost: float, group: list[int]) -> tuple[Floats, float]:
+        """The best single move of each workload; of these the best alone, the best two, and so on: whatever gains most."""
+        moves = [self._alone(here, workload) for workload in group]
+        costs = np.split(self.cost(np.concatenate(moves)), np.cumsum([len(each) for each in moves])[:-1])
+        found: list[tuple[float, int, Floats]] = []
+        for workload, places, each in zip(group, moves, costs, strict=True):
+            least = int(np.argmin(each)) if len(each) else 0
+            if len(each) and each[least] < cost - _GAIN:
+                found.append((float(each[least]), workload, places[least, workload]))
+        if not found:
+            return here, cost
+        found.sort(key=lambda each: each[:2])
+        steps = np.repeat(here[np.newaxis], len(found), axis=0)
+        for number, (_, workload, row) in enumerate(found):
+            steps[number:, workload] = row
+        return self._better(here, cost, steps)
+
+    def _better(self, here: Floats, cost: float, others: Floats) -> tuple[Floats, float]:
+        if not len(others):
+            return here, cost
+        costs = self.cost(others)
+        least = int(np.argmin(costs))
+        return (others[least], float(costs[least])) if costs[least] < cost - _GAIN else (here, cost)
+
+    def _alone(self, here: Floats, workload: int) -> Floats:
+        """One replica elsewhere, or all replicas on one node."""
+        each = np.flatnonzero(self._limits.allowed[workload] | (self._now[workload] > 0))
+        hosts = np.flatnonzero(here[workload] > 0).tolist()
+        several = self._several[workload]
+        found = np.repeat(here[np.newaxis], (len(hosts) + int(several)) * len(each), axis=0)
+        for number, host in enumerate(hosts):
+            part = number * len(each) + np.arange(len(each))
+            found[part, workload, host] -= 1
+            found[part, workload, each] += 1
+        if several:
+            whole = len(hosts) * len(each) + np.arange(len(each))
+            found[whole, workload] = 0.0
+            found[whole, workload, each] = self._replicas[workload]
+        return found
+
+    def _couples(self, here: Floats) -> Floats:
+        """Two workloads that talk to each other and stand on the same nodes, both of them on another one."""
+        movable, allowed = self._limits.movable, self._limits.allowed
+        found = []
+        for a, b in dict.fromkeys((call.caller, call.callee) for call in self._application.calls):
+            if movable[a] and movable[b] and ((here[a] > 0) == (here[b] > 0)).all():
+                places = np.flatnonzero(allowed[a] & allowed[b])
+                moved = np.repeat(here[np.newaxis], len(places), axis=0)
+                for each in (a, b):
+                    moved[:, each] = 0.0
+                    moved[np.arange(len(places)), each, places] = self._replicas[each]
+                found.append(moved)
+        return np.concatenate(found) if found else here[np.newaxis][:0]
+
+    def _exchanges(self, here: Floats) -> Floats:
+        """Two nodes with everything that stands on them and may move exchanged."""
+        nodes = here.shape[1]
+        used = [held > 0 for held in here[self._movable].sum(axis=0).tolist()]
+        pairs = [(a, b) for a in range(nodes) for b in range(a + 1, nodes) if used[a] or used[b]]
+        found = np.repeat(here[np.newaxis], len(pairs), axis=0)
+        for number, (a, b) in enumerate(pairs):
+            found[number, self._movable, a] = here[self._movable, b]
+            found[number, self._movable, b] = here[self._movable, a]
+        return found
+
+    def _swaps(self, here: Floats, cost: float, workload: int) -> Floats:
+        """The workload where it would like to be but does not fit, with one that stands there sent elsewhere."""
+        wishes = self._alone(here, workload)
+        wishes = wishes[self._overfull(wishes)]
+        if not len(wishes):
+            return wishes
+        free = self._prediction.cost(wishes)
+        found = []
+        for wish in np.argsort(free, kind="stable")[:_BLOCKED].tolist():
+            if free[wish] >= cost:
+                break
+            place = wishes[wish]
+            full = np.flatnonzero((self._used(place[np.newaxis])[0] > self._room + 1e-6).any(axis=1))
+            found += [
+                self._away(place, guest, node)
+                for guest in self._movable.tolist()
+                for node in full.tolist()
+                if guest != workload and place[guest, node] > 0
+            ]
+        return np.concatenate(found) if found else here[np.newaxis][:0]
+
+    def _away(self, place: Floats, guest: int, node: int) -> Floats:
+        nodes = place.shape[1]
+        found = np.repeat(place[np.newaxis], nodes, axis=0)
+        leaving = place[guest, node]
+        found[:, guest, node] -= leaving
+        found[np.arange(nodes), guest, np.arange(nodes)] += leaving
+        return found
