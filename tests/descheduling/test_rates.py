@@ -52,10 +52,25 @@ def test_a_load_that_only_moved_keeps_its_size() -> None:
 
 
 def test_a_load_that_grows_goes_on_growing_and_needs_more_cpu() -> None:
-    now, ahead = after({"one": 10.0}, {"one": 15.0})
+    now, ahead = after({"one": 10.0}, {"one": 10.1}, {"one": 15.0})
+    assert ahead.rate == pytest.approx(19.9)
+    assert ahead.use == pytest.approx(now.use * 19.9 / 15.0)
+    assert [call.rate for call in ahead.calls] == pytest.approx([19.9, 19.9])
+
+
+@pytest.mark.parametrize("first", [{"one": 10.0}, {"one": 5.0, "two": 5.0}])
+def test_a_load_that_has_just_come_is_taken_as_it_is_when_it_has_filled_the_window(first: dict[str, float]) -> None:
+    """Users came at once, half a window before the first measurement: the second shows all of them."""
+    now, ahead = after(first, {"one": 20.0})
     assert ahead.rate == pytest.approx(20.0)
-    assert ahead.use == pytest.approx(now.use * 20.0 / 15.0)
-    assert [call.rate for call in ahead.calls] == pytest.approx([20.0, 20.0])
+    assert ahead.use == pytest.approx(now.use)
+    assert [call.rate for call in ahead.calls] == pytest.approx([call.rate for call in now.calls])
+
+
+def test_a_load_that_has_grown_twice_is_taken_as_it_is() -> None:
+    now, ahead = after({"one": 10.0}, {"one": 10.1}, {"one": 15.0}, {"one": 20.0})
+    assert ahead.rate == pytest.approx(now.rate)
+    assert ahead.use == pytest.approx(now.use)
 
 
 def test_a_load_that_shrinks_is_not_taken_to_vanish() -> None:

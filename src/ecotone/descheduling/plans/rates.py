@@ -3,8 +3,10 @@
 Rates are averages over a window. When users have just moved, half of the window still shows them where they were; when they
 have just come, it holds a time without them, and the CPU that their requests need is underestimated as much as their
 number. What changed between the last two measurements is therefore taken to go on for one more: flows that grew are larger
-by the same amount, flows that shrank are smaller. A load that only moved keeps its size, and changes that may be chance
-(less than `NOTABLE` of all flows) are taken as they are. Monitoring writes only what differs from what is written, so figures
+by the same amount, flows that shrank are smaller. A load that only moved keeps its size, one that shrinks is taken as it is,
+and so is one that has grown twice: a window shows a load that came at once as one that grows until it has filled, and
+taking that growth on would call for more CPU than anybody needs. Changes that may be chance (less than `NOTABLE` of all
+flows) are taken as they are. Monitoring writes only what differs from what is written, so figures
 that have stood for as long as the last change took to show up, `LONGEST` at the most, have settled.
 """
 
@@ -28,20 +30,29 @@ Flows = dict[str, float]
 
 @dataclass(frozen=True)
 class _Noted:
-    """Flows that were first seen at `since`, and those before them, which had been seen `apart` seconds earlier."""
+    """Flows that were first seen at `since`, and those before them, which had been seen `apart` seconds earlier.
+
+    `grown`: those before them had grown as well, or were the first.
+    """
 
     flows: Flows
     since: float
     before: Flows | None = None
     apart: float = 0.0
+    grown: bool = False
 
     @classmethod
     def read(cls, kept: object) -> _Noted | None:
         match kept:
-            case [dict() as flows, float() as since, dict() | None as before, float() as apart]:
-                return cls(flows, since, before, apart)
+            case [dict() as flows, float() as since, dict() | None as before, float() as apart, bool() as grown]:
+                return cls(flows, since, before, apart, grown)
             case _:
                 return None
+
+    @property
+    def grows(self) -> bool:
+        """True if more came than before, or if nothing was known before."""
+        return self.before is None or _from_users(self.flows) > (1 + NOTABLE) * _from_users(self.before)
 
 
 class Rates:
@@ -63,7 +74,7 @@ class Rates:
         elif last.flows == flows:
             self._now[name] = last
         else:
-            self._now[name] = _Noted(flows, self._moment, last.flows, self._moment - last.since)
+            self._now[name] = _Noted(flows, self._moment, last.flows, self._moment - last.since, last.grows)
 
     def _flows(self, application: CallGraph) -> Flows:
         """Requests per second by who sends them to whom; users are told by `@` and their node."""
@@ -92,9 +103,10 @@ class Rates:
         size, last = _from_users(now), _from_users(before)
         if _from_users(flows) <= 0.0:
             return application
-        if size < last:  # a load that shrinks is taken as it is, only where it comes from goes on changing
+        as_it_is = size < last or noted.grown
+        if as_it_is:  # only where it comes from goes on changing
             flows |= {name: rate for name, rate in now.items() if not name.startswith(_USERS)}
-        scale = max(size, 2 * size - last) / _from_users(flows)
+        scale = (size if as_it_is else max(size, 2 * size - last)) / _from_users(flows)
         return self._with(
             application,
             {name: scale * rate if name.startswith(_USERS) else rate for name, rate in flows.items()},
@@ -118,7 +130,7 @@ class Rates:
         return replace(application, users=users, calls=calls, use=application.use * growth, rate=float(users.sum()))
 
     def write(self, memory: Mapping[str, object]) -> dict[str, object]:
-        kept = {name: [each.flows, each.since, each.before, each.apart] for name, each in self._now.items()}
+        kept = {name: [each.flows, each.since, each.before, each.apart, each.grown] for name, each in self._now.items()}
         return {**memory, MEMORY: kept}
 
 
