@@ -1,12 +1,13 @@
 """`decide(snapshot, policy)`: the one function everything else calls.
 
 Pure: it works on its own copy of the snapshot, plays every decision forward on it, and returns what should be done. Pods
-are taken in QueueSort order; a maximal run of consecutive pods of one kind is placed as a batch.
+are taken in QueueSort order; a maximal run of consecutive pods of one kind is placed as a batch. Policies that think in
+milliseconds look at applications of which nothing is measured yet as wholes, too (`first_placement`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -17,6 +18,7 @@ from ecotone.model.objects import Pod, PodKind
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.evaluation import Evaluation
+from ecotone.scheduling.first_placement import Place, places
 from ecotone.scheduling.framework import Framework
 from ecotone.scheduling.plugin import DESCRIBE, Cycle, Hold, Refusal
 from ecotone.scheduling.profiles import registry
@@ -39,7 +41,27 @@ def decide(snapshot: Snapshot, policy: Policy, *, pods: Sequence[Pod] | None = N
         return Decisions((*solved.decisions, *held), solved.memory)
     if framework.gangs:
         return _without_doomed_groups(framework, snapshot, waiting, batch=batch)
-    return _Round(framework, ClusterState.of(snapshot), batch=batch).run(waiting)
+    return _together(framework, snapshot, waiting, batch=batch)
+
+
+def _together(framework: Framework, snapshot: Snapshot, waiting: Sequence[Pod], *, batch: bool) -> Decisions:
+    """Pod by pod; and once more with other places where a whole application that nobody has measured is better off so."""
+    alone = _Round(framework, ClusterState.of(snapshot), batch=batch)
+    answer = alone.run(waiting)
+    if framework.cost is None or len(alone.bound) < 2:
+        return answer
+    elsewhere = places(framework, alone.state, list(alone.bound.values()))
+    if not elsewhere:
+        return answer
+    wanted = {
+        each.pod: elsewhere.get(each.pod) or Place(each.node, each.why)
+        for each in answer.decisions
+        if isinstance(each, Bind)
+    }
+    again = _Round(framework, ClusterState.of(snapshot), batch=batch, wanted=wanted)
+    other = again.run(waiting)
+    as_wanted = all(pod.node == wanted[key].node for key, pod in again.bound.items())
+    return other if as_wanted and len(other.decisions) == len(answer.decisions) else answer
 
 
 def _gathering(
@@ -127,9 +149,18 @@ class _Group:
 class _Round:
     """One call of `decide`: a working copy of the cluster and the decisions taken so far."""
 
-    def __init__(self, framework: Framework, state: ClusterState, *, batch: bool) -> None:
+    def __init__(
+        self,
+        framework: Framework,
+        state: ClusterState,
+        *,
+        batch: bool,
+        wanted: Mapping[str, Place] | None = None,
+    ) -> None:
         self.framework = framework
         self.state = state
+        self.wanted = wanted or {}
+        self.bound: dict[str, Pod] = {}  # those that went where they liked best, not where a place was kept for them
         self.batch = batch and framework.batches
         self.decisions: list[Decision] = []
         self.groups: dict[str, _Group] = {}
@@ -158,12 +189,17 @@ class _Round:
             if self.reservations and self._takes_reserved_place(pod):
                 evaluation = None
                 continue
+            if self.wanted and self._takes_wanted_place(pod):
+                evaluation = None
+                continue
             if evaluation is None:
                 evaluation = self._evaluate(pod)
             row = evaluation.best() if evaluation.refusal is None else None
             alone = not self.batch or bool(self.nominated)
             if row is not None:
                 placed = self._commit(pod, row, evaluation)
+                if placed is not None:
+                    self.bound[pod.key] = placed
                 if placed is None or alone or position + 1 == len(run):
                     evaluation = None
                 else:
@@ -186,6 +222,20 @@ class _Round:
         if evaluation.refusal is not None or not evaluation.ok[row]:
             return False
         return self._commit(pod, row, evaluation, why=f"takes the place reserved for it by {kept.name}") is not None
+
+    def _takes_wanted_place(self, pod: Pod) -> bool:
+        """A pod of an application that was looked at as a whole goes where that suits the whole, if it fits there."""
+        place = self.wanted.get(pod.key)
+        if place is None:
+            return False
+        evaluation = self._evaluate(pod)
+        row = self.state.nodes.index[place.node]
+        if evaluation.refusal is not None or not evaluation.ok[row]:
+            return False
+        placed = self._commit(pod, row, evaluation, why=place.why)
+        if placed is not None:
+            self.bound[pod.key] = placed
+        return placed is not None
 
     def _evaluate(self, pod: Pod) -> Evaluation:
         """With pods nominated to nodes, a node must do both with them there and without, as kube-scheduler demands."""
