@@ -3,8 +3,10 @@
     python -m benchmarks.quality run RESULTS.json [SCENARIO ...]     simulates what the file does not have yet
     python -m benchmarks.quality table RESULTS.json                  prints the table that docs/simulation.md shows
 
-Without names all built-in scenarios; one trial with seed 1 each. Finished scenarios are kept in the file, so that a run can be
-cut short and taken up again.
+Without names all built-in scenarios; one trial with seed 1 each. What is in the file is kept, policy by policy, so that a run
+can be cut short and taken up again, and a policy that was changed is run alone after its figures were taken out:
+
+    python -m benchmarks.quality forget RESULTS.json POLICY ...      `best-static` is the bound
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ecotone.experiments.campaign.best_static import NAME as BOUND
 from ecotone.experiments.campaign.quality import OURS, published_for, quality_table, verdict
 from ecotone.experiments.campaign.record import Run
 from ecotone.experiments.campaign.runs import Job
@@ -27,13 +30,27 @@ def run(results: Path, names: list[str]) -> None:
     known: dict[str, Any] = json.loads(results.read_text()) if results.exists() else {}
     texts = builtin_scenarios()
     for name in names or texts:
-        if name in known:
+        found = known.get(name, {})
+        wanted = (*published_for(name), OURS, BOUND)
+        left = [policy for policy in wanted if policy not in found]
+        if not left:
             continue
-        jobs = [Job(texts[name], f"{name}.yaml", policy, 0, 1) for policy in (*published_for(name), OURS)]
-        jobs.append(Job(texts[name], f"{name}.yaml", OURS, 0, 1, bound=True))
-        known[name] = {each.policy: _figures(each) for each in sweep(jobs, workers=2)}
+        jobs = [
+            Job(texts[name], f"{name}.yaml", OURS if policy == BOUND else policy, 0, 1, bound=policy == BOUND)
+            for policy in left
+        ]
+        found |= {each.policy: _figures(each) for each in sweep(jobs, workers=2)}
+        known[name] = {policy: found[policy] for policy in wanted}
         results.write_text(json.dumps(known, indent=1) + "\n")
         print(name, verdict(known[name]), flush=True)
+
+
+def forget(results: Path, policies: list[str]) -> None:
+    known: dict[str, Any] = json.loads(results.read_text())
+    for found in known.values():
+        for policy in policies:
+            found.pop(policy, None)
+    results.write_text(json.dumps(known, indent=1) + "\n")
 
 
 def _figures(found: Run) -> dict[str, Any]:
@@ -51,5 +68,7 @@ if __name__ == "__main__":
     verb, file, *names = sys.argv[1:]
     if verb == "run":
         run(Path(file), names)
+    elif verb == "forget":
+        forget(Path(file), names)
     else:
         print(quality_table(Path(file)))

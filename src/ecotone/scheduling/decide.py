@@ -60,8 +60,8 @@ def _together(framework: Framework, snapshot: Snapshot, waiting: Sequence[Pod], 
     }
     again = _Round(framework, ClusterState.of(snapshot), batch=batch, wanted=wanted)
     other = again.run(waiting)
-    as_wanted = all(pod.node == wanted[key].node for key, pod in again.bound.items())
-    return other if as_wanted and len(other.decisions) == len(answer.decisions) else answer
+    bound = {each.pod: each.node for each in other.decisions if isinstance(each, Bind)}
+    return other if bound == {key: place.node for key, place in wanted.items()} else answer
 
 
 def _gathering(
@@ -215,27 +215,19 @@ class _Round:
     def _takes_reserved_place(self, pod: Pod) -> bool:
         """A replacement goes where the move meant it to go, if it still fits there."""
         kept = self.reservations.claim(pod)
-        if kept is None:
-            return False
-        evaluation = self._evaluate(pod)
-        row = self.state.nodes.index[kept.node]
-        if evaluation.refusal is not None or not evaluation.ok[row]:
-            return False
-        return self._commit(pod, row, evaluation, why=f"takes the place reserved for it by {kept.name}") is not None
+        return kept is not None and self._takes(pod, kept.node, f"takes the place reserved for it by {kept.name}")
 
     def _takes_wanted_place(self, pod: Pod) -> bool:
         """A pod of an application that was looked at as a whole goes where that suits the whole, if it fits there."""
         place = self.wanted.get(pod.key)
-        if place is None:
-            return False
+        return place is not None and self._takes(pod, place.node, place.why)
+
+    def _takes(self, pod: Pod, node: str, why: str) -> bool:
         evaluation = self._evaluate(pod)
-        row = self.state.nodes.index[place.node]
+        row = self.state.nodes.index[node]
         if evaluation.refusal is not None or not evaluation.ok[row]:
             return False
-        placed = self._commit(pod, row, evaluation, why=place.why)
-        if placed is not None:
-            self.bound[pod.key] = placed
-        return placed is not None
+        return self._commit(pod, row, evaluation, why=why) is not None
 
     def _evaluate(self, pod: Pod) -> Evaluation:
         """With pods nominated to nodes, a node must do both with them there and without, as kube-scheduler demands."""
