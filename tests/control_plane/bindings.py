@@ -58,7 +58,7 @@ class BindingWatch:
 
     def check(self, *, bound: int, capacity: dict[str, int]) -> None:
         """So many pods were bound, each to one node for ever, and no node holds more than it has room for."""
-        wait_until(lambda: self.bound >= bound, timeout=10, what=f"{bound} seen bindings")
+        wait_until(lambda: self.bound >= bound, timeout=30, what=f"{bound} seen bindings")
         assert self.bound == bound
         twice = {self.names[uid]: nodes for uid, nodes in self.nodes.items() if len(nodes) > 1}
         assert not twice

@@ -113,7 +113,7 @@ def test_a_dead_extender_does_not_stop_scheduling(cluster: Cluster, kube_schedul
 
 def test_scores_are_integers_from_0_to_10_over_the_nodes_asked_about(cluster: Cluster, program: Program) -> None:
     asked = {"Pod": owned("front", "front-9"), "NodeNames": list(NODES), "Nodes": None}
-    wait_until(lambda: program.post("/prioritize", asked)[0]["Score"] == 10, timeout=10, what="filled cache")
+    wait_until(lambda: program.post("/prioritize", asked)[0]["Score"] == 10, timeout=30, what="filled cache")
     scores = {one["Host"]: one["Score"] for one in program.post("/prioritize", asked)}
     assert scores["near"] == 10
     assert scores["far"] == 0

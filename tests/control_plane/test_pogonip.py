@@ -89,12 +89,12 @@ def test_the_second_scenario_is_deployed_and_what_cannot_be_waits_as_a_whole(clu
         found = figures(instance, placed)
         assert (found.apps_placed, found.edge_nodes_used, found.cloud_cost_per_hour) == (8, 5, 8.0)
         giant = [f"a-giant-{part}" for part, _, _ in PODS]
-        wait_until(lambda: all(condition(cluster, name) for name in giant), timeout=15, what="verdicts")
+        wait_until(lambda: all(condition(cluster, name) for name in giant), timeout=30, what="verdicts")
         assert not any(name in placement(cluster) for name in giant)
         assert "Insufficient memory" in condition(cluster, "a-giant-queue")
         assert condition(cluster, "a-giant-iot").startswith("default/a-giant waits as a whole: default/a-giant-queue")
         for name in giant:
-            wait_until(lambda pod=name: bool(notes(cluster, "FailedScheduling", pod)), timeout=10, what="event")  # type: ignore[misc]
+            wait_until(lambda pod=name: bool(notes(cluster, "FailedScheduling", pod)), timeout=30, what="event")  # type: ignore[misc]
             assert len(notes(cluster, "FailedScheduling", name)) == 1, "one clear event, not a stream of them"
     finally:
         program.stop()

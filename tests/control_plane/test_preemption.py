@@ -146,9 +146,9 @@ def play(cluster: Cluster, scene: Scene, *, by: str) -> set[str]:
     try:
         cluster.create(pod("urgent", cpu=scene.cpu, priorityClassName=scene.priority, scheduler=by))
         if scene.victims:
-            wait_until(lambda: "urgent" in placement(cluster), timeout=15, what=f"urgent pod placed by {by}")
+            wait_until(lambda: "urgent" in placement(cluster), timeout=30, what=f"urgent pod placed by {by}")
         else:
-            wait_until(lambda: bool(condition(cluster, "urgent")), timeout=15, what=f"verdict of {by}")
+            wait_until(lambda: bool(condition(cluster, "urgent")), timeout=30, what=f"verdict of {by}")
         left = {one["metadata"]["name"] for one in cluster.pods()}
         return {one.name for one in scene.runners} - left
     finally:
@@ -175,18 +175,18 @@ def test_victims_are_told_and_the_node_is_nominated(cluster: Cluster, program: P
     def nominated() -> bool:
         return cluster.call("GET", path + "urgent")["status"].get("nominatedNodeName") == "n1"
 
-    wait_until(nominated, timeout=10, what="nomination", child=program.child)
+    wait_until(nominated, timeout=30, what="nomination", child=program.child)
     wait_until(
-        lambda: "deletionTimestamp" in cluster.call("GET", path + "slow")["metadata"], timeout=10, what="deletion"
+        lambda: "deletionTimestamp" in cluster.call("GET", path + "slow")["metadata"], timeout=30, what="deletion"
     )
     victim = cluster.call("GET", path + "slow")
     assert "DisruptionTarget" in {one["type"] for one in victim["status"]["conditions"]}
     cluster.create(pod("sneaky", cpu="1", priorityClassName="low"))
-    wait_until(lambda: bool(condition(cluster, "sneaky")), timeout=10, what="verdict on the sneaky pod")
+    wait_until(lambda: bool(condition(cluster, "sneaky")), timeout=30, what="verdict on the sneaky pod")
     cluster.call("DELETE", path + "slow?gracePeriodSeconds=0")
-    wait_until(lambda: placement(cluster).get("urgent") == "n1", timeout=15, what="urgent pod", child=program.child)
+    wait_until(lambda: placement(cluster).get("urgent") == "n1", timeout=30, what="urgent pod", child=program.child)
     assert "sneaky" not in placement(cluster)
-    wait_until(lambda: bool(notes(cluster, "Preempted", "slow")), timeout=10, what="event")
+    wait_until(lambda: bool(notes(cluster, "Preempted", "slow")), timeout=30, what="event")
     clear(cluster)
 
 

@@ -20,10 +20,10 @@ from control_plane.waiting import clear, notes, placement, wait_bound
 
 LEASE = (
     "--leader-elect",
-    "--lease-duration=0.9",
-    "--lease-renew-deadline=0.6",
-    "--lease-retry-period=0.15",
-    "--request-timeout=0.4",
+    "--lease-duration=2.0",
+    "--lease-renew-deadline=1.4",
+    "--lease-retry-period=0.2",
+    "--request-timeout=0.8",
 )
 NODES = 10
 
@@ -87,7 +87,7 @@ def test_leadership_is_handed_over_at_once_on_sigterm(cluster: Cluster) -> None:
     slow = ("--lease-duration=30", "--lease-renew-deadline=20", "--lease-retry-period=0.1", "--request-timeout=2")
     cluster.create(node("n0"))
     first = scheduler(cluster, "--leader-elect", "--lease-name=handover", *slow).wait_ready()
-    wait_until(lambda: first.metric("ecotone_scheduler_leader") == 1, timeout=10, what="leader")
+    wait_until(lambda: first.metric("ecotone_scheduler_leader") == 1, timeout=30, what="leader")
     second = scheduler(cluster, "--leader-elect", "--lease-name=handover", *slow).wait_ready()
     assert second.metric("ecotone_scheduler_leader") == 0
     try:
@@ -105,17 +105,17 @@ def test_a_paused_leader_binds_nothing_twice(cluster: Cluster) -> None:
     cluster.create(*(node(f"n{number}", cpu="2") for number in range(4)))
     watch = BindingWatch(cluster)
     first = replica(cluster).wait_ready()
-    wait_until(lambda: first.metric("ecotone_scheduler_leader") == 1, timeout=10, what="leader")
+    wait_until(lambda: first.metric("ecotone_scheduler_leader") == 1, timeout=30, what="leader")
     second = replica(cluster).wait_ready()
     try:
         cluster.create(*(pod(f"a{number:02}", cpu="100m") for number in range(40)))
         wait_until(lambda: watch.bound >= 5, timeout=20, what="some bindings", every=0.002)
         first.child.signal(signal.SIGSTOP)
-        wait_until(lambda: second.metric("ecotone_scheduler_leader") == 1, timeout=10, what="second leader")
+        wait_until(lambda: second.metric("ecotone_scheduler_leader") == 1, timeout=30, what="second leader")
         cluster.create(*(pod(f"b{number:02}", cpu="100m") for number in range(40)))
         wait_until(lambda: watch.bound >= 80, timeout=30, what="all bindings")
         first.child.signal(signal.SIGCONT)
-        wait_until(lambda: first.metric("ecotone_scheduler_leader") == 0, timeout=10, what="insight")
+        wait_until(lambda: first.metric("ecotone_scheduler_leader") == 0, timeout=30, what="insight")
         watch.check(bound=80, capacity={f"n{number}": 20 for number in range(4)})
     finally:
         first.kill()
@@ -147,11 +147,11 @@ def test_the_default_scheduler_on_the_same_nodes(cluster: Cluster) -> None:
         assert all(len(nodes) == 1 for nodes in watch.nodes.values() if nodes)
         over = sum(count > 1 for count in Counter(placement(cluster).values()).values())
         wait_until(
-            lambda: ours.metric("ecotone_scheduler_overcommitted_nodes") == over, timeout=10, what="honest gauge"
+            lambda: ours.metric("ecotone_scheduler_overcommitted_nodes") == over, timeout=30, what="honest gauge"
         )
         if over:
             assert ours.metric("ecotone_scheduler_overcommitments_total") >= over
-            wait_until(lambda: len(notes(cluster, "OverCommitted")) >= over, timeout=10, what="events")
+            wait_until(lambda: len(notes(cluster, "OverCommitted")) >= over, timeout=30, what="events")
     finally:
         theirs.stop()
         cluster.forget(theirs)

@@ -47,7 +47,7 @@ def test_pods_are_bound_with_the_reason_and_an_event(cluster: Cluster, program: 
     assert set(where.values()) == {"a1", "a2"}
     bound = cluster.call("GET", "/api/v1/namespaces/default/pods/p0")
     assert "best of 2 feasible nodes" in bound["metadata"]["annotations"]["ecotone.dev/why"]
-    wait_until(lambda: len(notes(cluster, "Scheduled")) >= 10, timeout=10, what="events")
+    wait_until(lambda: len(notes(cluster, "Scheduled")) >= 10, timeout=30, what="events")
     assert f"Successfully assigned default/p0 to {where['p0']}" in notes(cluster, "Scheduled", "p0")
 
 
@@ -62,15 +62,15 @@ def test_an_unschedulable_pod_says_why_in_kube_schedulers_words(cluster: Cluster
     cluster.create(node("a1", cpu="1"), node("a2", cpu="1"), node("a3", spec=taint), pod("big", cpu="3"))
     expected = "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu."
     wait_until(
-        lambda: condition(cluster, "big").startswith(expected), timeout=10, what="condition", child=program.child
+        lambda: condition(cluster, "big").startswith(expected), timeout=30, what="condition", child=program.child
     )
-    wait_until(lambda: bool(notes(cluster, "FailedScheduling", "big")), timeout=10, what="event")
+    wait_until(lambda: bool(notes(cluster, "FailedScheduling", "big")), timeout=30, what="event")
     assert notes(cluster, "FailedScheduling", "big")[-1].startswith(expected)
 
 
 def test_an_unschedulable_pod_is_retried_when_and_only_when_something_helps(cluster: Cluster, program: Program) -> None:
     cluster.create(node("a1", cpu="1"), pod("big", cpu="3"))
-    wait_until(lambda: bool(condition(cluster, "big")), timeout=10, what="verdict", child=program.child)
+    wait_until(lambda: bool(condition(cluster, "big")), timeout=30, what="verdict", child=program.child)
     before = attempts(program)
     # None of these gives the pod room.
     cluster.create(node("a2", cpu="2"), pod("small", cpu="100m"))
@@ -83,14 +83,14 @@ def test_an_unschedulable_pod_is_retried_when_and_only_when_something_helps(clus
     wait_bound(cluster, 1, prefix="small-2", child=program.child)
     assert attempts(program) == before + 2, "the two small pods were tried, the big one was not"
     cluster.create(node("a4", cpu="4"))
-    wait_until(lambda: placement(cluster).get("big") == "a4", timeout=15, what="big pod", child=program.child)
+    wait_until(lambda: placement(cluster).get("big") == "a4", timeout=30, what="big pod", child=program.child)
     assert attempts(program) == before + 3
 
 
 def test_a_gated_pod_waits_for_its_gates(cluster: Cluster, program: Program) -> None:
     cluster.create(node("a1"), pod("gated", schedulingGates=[{"name": "test/hold"}]), pod("free"))
     wait_bound(cluster, 1, child=program.child)
-    wait_until(lambda: program.metric("ecotone_scheduler_pending_pods", queue="gated") == 1, timeout=5, what="gate")
+    wait_until(lambda: program.metric("ecotone_scheduler_pending_pods", queue="gated") == 1, timeout=30, what="gate")
     assert placement(cluster) == {"free": "a1"}
     patch = {"spec": {"schedulingGates": None}}
     cluster.call("PATCH", "/api/v1/namespaces/default/pods/gated", patch, content_type="application/merge-patch+json")
@@ -119,7 +119,7 @@ def test_never_more_on_a_node_than_it_has(cluster: Cluster, program: Program) ->
     cluster.create(*(pod(f"p{number:02}", cpu="300m") for number in range(20)))
     where = wait_bound(cluster, 12, child=program.child)
     wait_until(
-        lambda: program.metric("ecotone_scheduler_pending_pods", queue="unschedulable") == 8, timeout=10, what="8"
+        lambda: program.metric("ecotone_scheduler_pending_pods", queue="unschedulable") == 8, timeout=30, what="8"
     )
     counts = [list(where.values()).count(name) for name in set(where.values())]
     assert counts == [3, 3, 3, 3]
@@ -132,11 +132,11 @@ def test_over_commitment_by_others_is_reported_and_counted(cluster: Cluster, pro
     cluster.create(*(pod(f"rude{number}", cpu="800m", nodeName="a1", scheduler="somebody-else") for number in range(2)))
     wait_until(
         lambda: program.metric("ecotone_scheduler_overcommitments_total") == before + 1,
-        timeout=10,
+        timeout=30,
         what="report",
         child=program.child,
     )
-    wait_until(lambda: bool(notes(cluster, "OverCommitted", "a1")), timeout=10, what="event")
+    wait_until(lambda: bool(notes(cluster, "OverCommitted", "a1")), timeout=30, what="event")
     assert notes(cluster, "OverCommitted", "a1") == ["node a1: 1600 of cpu requested, 1000 allocatable"]
 
 

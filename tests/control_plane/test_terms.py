@@ -20,10 +20,10 @@ from control_plane.waiting import clear
 LEASE = (
     "--leader-elect",
     "--lease-name=terms",
-    "--lease-duration=1.5",
-    "--lease-renew-deadline=1.0",
-    "--lease-retry-period=0.2",
-    "--request-timeout=0.6",
+    "--lease-duration=3.0",
+    "--lease-renew-deadline=2.0",
+    "--lease-retry-period=0.25",
+    "--request-timeout=1.0",
 )
 PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/terms"
 
@@ -49,7 +49,7 @@ def leader_of(replicas: list[Program]) -> Program:
         found[:] = [one for one in replicas if leads(one)]
         return bool(found)
 
-    wait_until(somebody, timeout=30, what="leader", child=replicas[0].child)
+    wait_until(somebody, timeout=60, what="leader", child=replicas[0].child)
     return found[0]
 
 
@@ -70,11 +70,11 @@ def run_terms(cluster: Cluster, count: int, *, seed: int) -> None:
                     replicas[replicas.index(leader)] = scheduler(cluster, *LEASE)
                 case "lost":
                     take_away(cluster)
-                    wait_until(lambda leader=leader: not leads(leader), timeout=10, what="insight")  # type: ignore[misc]
+                    wait_until(lambda leader=leader: not leads(leader), timeout=30, what="insight")  # type: ignore[misc]
                 case "paused":
                     leader.child.signal(signal.SIGSTOP)
                     other = next(one for one in replicas if one is not leader)
-                    wait_until(partial(leads, other), timeout=30, what="the other leads", child=other.child)
+                    wait_until(partial(leads, other), timeout=60, what="the other leads", child=other.child)
                     leader.child.signal(signal.SIGCONT)
         for one in replicas:
             one.wait_ready()
@@ -99,7 +99,7 @@ def alone_again(cluster: Cluster, replicas: list[Program]) -> None:
     started = time.monotonic()
     assert first.stop() == 0
     assert time.monotonic() - started < 5.0
-    wait_until(lambda: leads(second), timeout=15, what="the second leads", child=second.child)
+    wait_until(lambda: leads(second), timeout=60, what="the second leads", child=second.child)
     started = time.monotonic()
     assert second.stop() == 0
     assert time.monotonic() - started < 5.0
@@ -130,7 +130,7 @@ def test_every_program_ends_within_five_seconds_of_the_signal(cluster: Cluster, 
     programs = {name: Program(cluster, *arguments) for name, arguments in PROGRAMS.items()}
     for one in programs.values():
         one.wait_ready()
-    wait_until(lambda: leads(programs["scheduler"]), timeout=30, what="leading scheduler")
+    wait_until(lambda: leads(programs["scheduler"]), timeout=60, what="leading scheduler")
     cluster.create(*(pod(f"last-{number}", cpu="1m", memory="1Mi") for number in range(10)))
     if not answering:
         cluster.apiserver.signal(signal.SIGSTOP)

@@ -228,12 +228,15 @@ class Elector:
 
     async def _try(self) -> bool:
         """One attempt to take or renew; True when the lease is ours after it."""
-        started = self._clock()
-        # While leading, an attempt must end before the deadline; it may not eat the whole of it either.
-        budget = max(self._times.retry_period, (self._times.renew_deadline - self._times.retry_period) / 2)
+        times = self._times
+        # While leading, an attempt must end before the deadline, and may not eat the whole of it either. A candidate has
+        # nothing to lose: where every answer is slow, somebody must still be able to lead.
+        least = (times.renew_deadline - times.retry_period) / (2 if self._leading else 1)
+        budget = max(times.retry_period, least)
         try:
             lease = await self._read(budget)
             if lease is None:
+                sent = self._clock()
                 await self._create(budget)
             else:
                 self._observe(lease)
@@ -246,6 +249,7 @@ class Elector:
                     self._acquired = ""
                 self._version = lease.metadata.resource_version
                 record = self._record(holder=self._identity, duration=self._times.duration)
+                sent = self._clock()
                 await self._write("PUT", self._path(), record, budget)
         except OutsideError as error:
             if isinstance(error, ApiError) and error.conflict:
@@ -254,7 +258,7 @@ class Elector:
                 log.warning("lease: %s", error)
             return False
         self._leading = self._recorded = True
-        self._deadline = started + self._times.renew_deadline
+        self._deadline = sent + self._times.renew_deadline
         return True
 
     def _observe(self, lease: _Lease) -> None:
