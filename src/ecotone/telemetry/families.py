@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+import msgspec
+
 from ecotone.telemetry.prometheus import Failure, Source
 from ecotone.telemetry.samples import Sample
 from ecotone.telemetry.window import SCRAPES, promql_duration
@@ -70,16 +72,14 @@ class Family:
         return self.together or self.by
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(msgspec.Struct, frozen=True):
     """A value and the time of the sample behind it."""
 
     value: float
     at: float
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """A value that may be written: its series fills the window, and its sample has a time."""
 
     labels: Mapping[str, str]
@@ -109,13 +109,14 @@ class Answers:
 def combine(family: Family, answers: Answers, *, window: float, at: float) -> Readings:
     """The values that may be believed. Pure."""
     slack = LATE_SCRAPES * window / SCRAPES
-    counts = {_key(family, each): each.value for each in answers.counts}
-    newest = {_key(family, each): min(each.value, at) for each in answers.newest}
-    began = {_key(family, each) for each in answers.began if at - window - each.value <= slack}
+    judged_by = family.judged_by
+    counts = {_key(judged_by, each): each.value for each in answers.counts}
+    newest = {_key(judged_by, each): min(each.value, at) for each in answers.newest}
+    began = {_key(judged_by, each) for each in answers.began if at - window - each.value <= slack}
     filling = [counts.get(key, 0.0) for key in newest if key in began]
     readings, young = [], 0
     for sample in answers.values:
-        key = _key(family, sample)
+        key = _key(judged_by, sample)
         taken = newest.get(key)
         if taken is None or (sample.value < 0 and not family.signed):
             continue
@@ -126,8 +127,9 @@ def combine(family: Family, answers: Answers, *, window: float, at: float) -> Re
     return Readings(readings, young=young, samples=max(filling, default=None))
 
 
-def _key(family: Family, sample: Sample) -> tuple[str, ...]:
-    return tuple(sample.labels.get(label, "") for label in family.judged_by)
+def _key(judged_by: tuple[str, ...], sample: Sample) -> tuple[str, ...]:
+    labels = sample.labels
+    return tuple([labels.get(label, "") for label in judged_by])
 
 
 async def read(source: Source, family: Family, *, window: float, at: float) -> Readings | Failure:

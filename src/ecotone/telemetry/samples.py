@@ -6,9 +6,9 @@ federation) is no measurement. It is dropped here, at the one place every value 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -16,9 +16,8 @@ import msgspec
 SERIES_LIMIT = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One series' value at a moment."""
+class Sample(msgspec.Struct, frozen=True):
+    """One series' value at a moment. A cycle reads hundreds of thousands: a struct is made in a fifth of the time."""
 
     labels: Mapping[str, str]
     value: float
@@ -70,12 +69,20 @@ def read_vector(body: bytes) -> list[Sample]:
     data = _data(body)
     if data.result_type == "scalar":
         at, text = _decode(_scalars, data.result)
-        return list(_samples([({}, at, text)]))
+        value = _number(text)
+        return [] if value is None or not isfinite(at) else [Sample({}, value, at)]
     if data.result_type != "vector":
         raise MalformedError(f"a vector is expected, not a {data.result_type}")
     found = _decode(_vectors, data.result)
     _limited(found)
-    return list(_samples((each.metric, *each.value) for each in found if each.value is not None))
+    samples = []
+    for each in found:
+        if each.value is not None:
+            at, text = each.value
+            value = _number(text)
+            if value is not None and isfinite(at):
+                samples.append(Sample(each.metric, value, at))
+    return samples
 
 
 def read_matrix(body: bytes) -> list[Track]:
@@ -120,16 +127,9 @@ def _limited(found: list[Any]) -> None:
         raise MalformedError(f"{len(found)} series are more than are read")
 
 
-def _samples(rows: Iterable[tuple[Mapping[str, str], float, str]]) -> Iterable[Sample]:
-    for labels, at, text in rows:
-        value = _number(text)
-        if value is not None and math.isfinite(at):
-            yield Sample(labels, value, at)
-
-
 def _number(text: str) -> float | None:
     try:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    return value if isfinite(value) else None

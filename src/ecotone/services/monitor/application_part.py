@@ -191,8 +191,8 @@ def members_of(group: AppGroup, watched: Watched) -> list[Member]:
     namespace, name = group.metadata.namespace, group.spec.name
     return [
         (kind, workload)
-        for kind, workload in watched.all_workloads()
-        if workload.metadata.namespace == namespace and workload.group == name and not workload.lets_users_in
+        for kind, workload in watched.workloads_in(namespace)
+        if workload.group == name and not workload.lets_users_in
     ]
 
 

@@ -177,6 +177,37 @@ CLUSTERS = Resource("ecotone.dev", "v1alpha1", "clusters", "Cluster", namespaced
 APP_GROUPS = Resource("ecotone.dev", "v1alpha1", "appgroups", "AppGroup")
 
 
+class WorkloadStore(Store[Workload]):
+    """Workloads of one kind, by namespace too; and those that let users in, of which there are few."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._spaces: dict[str, dict[str, Workload]] = {}
+        self.entrances: dict[str, Workload] = {}
+
+    def upsert(self, item: Workload) -> None:
+        super().upsert(item)
+        meta = item.metadata
+        key = f"{meta.namespace}/{meta.name}"
+        self._spaces.setdefault(meta.namespace, {})[meta.name] = item
+        if item.lets_users_in:
+            self.entrances[key] = item
+        else:
+            self.entrances.pop(key, None)
+
+    def remove(self, key: str, uid: str) -> None:
+        super().remove(key, uid)
+        self.entrances.pop(key, None)
+        namespace, _, name = key.partition("/")
+        space = self._spaces.get(namespace, {})
+        space.pop(name, None)
+        if not space:
+            self._spaces.pop(namespace, None)
+
+    def of(self, namespace: str) -> Iterable[Workload]:
+        return self._spaces.get(namespace, {}).values()
+
+
 class Watched:
     """Mirrors of everything the monitor reads. ``resources_changed`` is set when a Cluster or AppGroup changes."""
 
@@ -185,7 +216,7 @@ class Watched:
         self.nodes: Store[Node] = Store()
         self.pods = PodStore(self)
         self.replica_sets = ReplicaSetStore()
-        self.workloads: dict[str, Store[Workload]] = {each.kind: Store() for each in WORKLOADS}
+        self.workloads = {each.kind: WorkloadStore() for each in WORKLOADS}
         self.clusters: Store[Cluster] = Store(self.resources_changed.set)
         self.app_groups: Store[AppGroup] = Store(self.resources_changed.set)
         self._mirrors: list[Reflector[Any]] = []
@@ -229,13 +260,18 @@ class Watched:
         return any(key in store.items and store.items[key].lets_users_in for store in self.workloads.values())
 
     def input_proxies(self) -> Sequence[Ref]:
-        return sorted(each.metadata.ref for _, each in self.all_workloads() if each.lets_users_in)
+        return sorted(each.metadata.ref for store in self.workloads.values() for each in store.entrances.values())
 
     # What the monitor asks
 
     def all_workloads(self) -> Iterator[tuple[str, Workload]]:
         for kind, store in self.workloads.items():
             for each in store:
+                yield kind, each
+
+    def workloads_in(self, namespace: str) -> Iterator[tuple[str, Workload]]:
+        for kind, store in self.workloads.items():
+            for each in store.of(namespace):
                 yield kind, each
 
     def owner(self, meta: Meta) -> Ref:
