@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ecotone.kube.eviction import Evicted, EvictionOutcome
@@ -28,6 +28,7 @@ class PaperWriter:
         self.written: list[tuple[str, str]] = []
         self.evicts: Callable[[Pod], Evicted] = lambda _: Evicted(EvictionOutcome.EVICTED)
         self.mates = 1
+        self.leaving: Collection[str] = ()
         self.refusal: Refusal | None = None
         self.statuses: list[Any] = []
 
@@ -46,7 +47,8 @@ class PaperWriter:
     async def still_true(self, pod: Pod, target: str) -> Refusal | None:
         return self.refusal
 
-    async def ready_mates(self, pod: Pod) -> int:
+    async def ready_mates(self, pod: Pod, *, leaving: Collection[str] = ()) -> int:
+        self.leaving = leaving
         return self.mates
 
     async def evict(self, pod: Pod) -> Evicted:

@@ -241,7 +241,11 @@ class Descheduler:
         if is_leaving(now.survey.node(decision.target)):
             self._refused(now, decision, pod, "its target is being removed")
             return
-        only = sum(each.ready and not each.deleting for each in now.survey.pods_of(pod.kind.workload)) <= 1
+        leaving = now.survey.leaving()
+        only = not any(
+            each.ready and not each.deleting and each.uid != pod.uid and each.node not in leaving
+            for each in now.survey.pods_of(pod.kind.workload)
+        )
         surge = decision.surge or (only and now.settings.single_replicas == "surge")
         if only and now.settings.single_replicas == "never":
             self._refused(now, decision, pod, "the only ready pod, and singleReplicas is never")
@@ -272,8 +276,9 @@ class Descheduler:
             if why_not is not None:
                 return why_not
         else:
-            if now.settings.single_replicas != "evict" and not await self._writer.ready_mates(pod):
-                return "it is the only ready pod now"
+            leaving = now.survey.leaving()
+            if now.settings.single_replicas != "evict" and not await self._writer.ready_mates(pod, leaving=leaving):
+                return "it is the only ready pod now on a node that stays"
             try:
                 result = await self._writer.evict(pod)
             except UnreachableError as error:

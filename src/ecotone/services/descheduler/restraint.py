@@ -20,6 +20,7 @@ LEAVING = frozenset(
         "node.kubernetes.io/unschedulable",
         "node.kubernetes.io/not-ready",
         "node.kubernetes.io/unreachable",
+        "node.kubernetes.io/out-of-service",
         "node.cloudprovider.kubernetes.io/shutdown",
     }
 )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from ecotone.model.members import pods_of
 from ecotone.model.objects import Node, Pod, Workload, WorkloadKey
 from ecotone.model.snapshot import Snapshot
+from ecotone.services.descheduler.restraint import is_leaving
 from ecotone.services.live_cache import LiveCache
 
 FRESH_SECONDS = 1.0
@@ -48,6 +49,10 @@ class Survey:
     def pods_of(self, workload: WorkloadKey) -> list[Pod]:
         """Those that have a node."""
         return pods_of(self.view, workload)
+
+    def leaving(self) -> frozenset[str]:
+        """Nodes that are marked for removal or have failed."""
+        return frozenset(each.name for each in self.view.nodes.nodes if is_leaving(each))
 
     def node(self, name: str) -> Node | None:
         row = self.view.nodes.index.get(name)

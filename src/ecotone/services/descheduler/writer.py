@@ -16,7 +16,7 @@ A dry run sends the same requests with ``dryRun: All``: the API server checks an
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,13 +173,17 @@ class MoveWriter:
             for each in decode(listed, _ReservationList).items
         )
 
-    async def ready_mates(self, pod: Pod) -> int:
-        """Other pods of the same workload and revision that answer now, counted on the server and not in our mirror."""
+    async def ready_mates(self, pod: Pod, *, leaving: Collection[str] = ()) -> int:
+        """Other pods of the same workload and revision that answer now, counted on the server and not in our mirror.
+
+        Those on nodes that are `leaving` do not count: they are called ready until somebody has noticed.
+        """
         query = {"labelSelector": f"pod-template-hash={pod.template_hash}"} if pod.template_hash else {}
         listed = await self._client.request("GET", PODS.path(namespace=pod.namespace), query=query)
         return sum(
             each.metadata.uid != pod.uid
             and each.metadata.deletion_timestamp is None
+            and each.spec.node_name not in leaving
             and any(owner.name == (pod.owner or "/").split("/", 1)[1] for owner in each.metadata.owner_references)
             and any(one.type == "Ready" and one.status == "True" for one in each.status.conditions)
             for each in decode(listed, _PodList).items
