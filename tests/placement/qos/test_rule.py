@@ -137,3 +137,20 @@ def test_a_pod_of_somebody_else_that_waits_for_ever_stops_no_plan() -> None:
         ["2"], [of("web-0", "cloud"), of("stuck-0")], [promised("web"), Workload(WorkloadKey("default", "stuck"))]
     )
     assert moved(deschedule(state.freeze(), "ecotone")) == [("default/web-0", "edge-0")]
+
+
+def test_no_plan_has_more_moves_than_may_begin_now() -> None:
+    """Two of three could come to the edge; with one move allowed one comes, and the next 15 s later."""
+    pods = [of(f"web-{i}", "cloud") for i in range(3)] + [of(f"shop-{i}", "cloud") for i in range(3)]
+    state = state_of(["6"], pods, [promised("web"), promised("shop")])
+    ours = resolve("ecotone").descheduler
+    assert ours is not None
+    slow = replace(ours, args={**ours.args, "moveSeconds": 15.0, "moveBurst": 1})
+    first = deschedule(replace(state.freeze(), now=100.0), "ecotone", slow)
+    assert len(moved(first)) == 1
+    assert plan_in(first.memory).steps == (), "a plan that could not be carried through is not made"
+    soon = deschedule(replace(state.freeze(), now=114.0, memory=first.memory), "ecotone", slow)
+    assert moved(soon) == []
+    later = deschedule(replace(state.freeze(), now=115.0, memory=first.memory), "ecotone", slow)
+    assert len(moved(later)) == 1
+    assert len(moved(deschedule(state.freeze(), "ecotone"))) == 2, "one of each service at once"

@@ -7,7 +7,9 @@ get deletion costs, so that a scale-down takes those first that help least. All 
 `then`, which sees the pods of workloads with targets as pods that stay.
 
 `moveCostMs` is what a move has to be worth, `brokenMs` what every promise that is not kept counts on top; a plan that has not
-ended after `planSeconds` is given up; `deletionCosts: false` leaves the costs alone. All other arguments are those of `then`.
+ended after `planSeconds` is given up; `deletionCosts: false` leaves the costs alone. One move begins every `moveSeconds`, and
+up to `moveBurst` at once after a pause (`moveSeconds: 0`: no such limit); no plan is made that has more moves than are allowed
+by then, so that none stops halfway. All other arguments are those of `then`.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from typing import Any
 import numpy as np
 
 from ecotone.descheduling.eligibility import why_not
+from ecotone.descheduling.pace import MEMORY as PACE
+from ecotone.descheduling.pace import pace_now
 from ecotone.descheduling.steps import MEMORY, Step, StepPlan, left, plan_in, under_way
 from ecotone.model.decisions import Decision, Decisions, DeletionCost
 from ecotone.model.objects import Pod, Workload, WorkloadKey
@@ -47,6 +51,8 @@ def by_targets(
     brokenMs: float = BROKEN_MS,
     planSeconds: float = 120.0,
     deletionCosts: bool = True,
+    moveSeconds: float = 0.0,
+    moveBurst: int = 8,
     **others: Any,
 ) -> Decisions:
     promised = {
@@ -66,17 +72,22 @@ def by_targets(
     reading = read(snapshot, (), Configuration(), stays=stays)
     wanted = targets(state, reading.population)
     costs: tuple[Decision, ...] = tuple(_deletion_costs(reading, wanted)) if deletionCosts else ()
+    pace = pace_now(snapshot, seconds=moveSeconds, burst=moveBurst) if moveSeconds > 0.0 else None
+    limited = settings if pace is None else replace(settings, max_moves=_least(settings.max_moves, pace.allowed))
     plan = plan_in(snapshot.memory)
     if plan.steps and not _stands(plan, reading, snapshot, planSeconds):
         plan = StepPlan()
     if not plan.steps and not _unsettled(snapshot, promised):
-        plan = _planned(reading, wanted, snapshot, settings, move_cost=moveCostMs, broken_ms=brokenMs)
+        plan = _planned(reading, wanted, snapshot, limited, move_cost=moveCostMs, broken_ms=brokenMs)
     begun = begin(plan, reading, snapshot, settings)
     if not begun and not under_way(snapshot, promised):
         plan = StepPlan()
+    begun = begun if pace is None else begun[: pace.allowed]
     remaining = replace(plan, steps=left(plan.steps, [step for step, _, _ in begun]))
     moves = tuple(eviction(pod, step, plan, unit="ms", surge=surge) for step, pod, surge in begun)
     memory = {**snapshot.memory, MEMORY: remaining.as_memory()}
+    if pace is not None:
+        memory[PACE] = pace.after(len(begun))
     if moves or remaining.steps or under_way(snapshot, promised):
         _tell(settings, snapshot.workloads.keys() - promised, "workloads with QoS targets move first")
         return Decisions((*moves, *costs), memory)
@@ -84,6 +95,10 @@ def by_targets(
         snapshot, profile, replace(rest, stays=_keeps(reading, wanted, settings.stays)), **others
     )
     return Decisions((*answer.decisions, *costs), {**memory, **answer.memory})
+
+
+def _least(limit: int | None, allowed: int) -> int:
+    return allowed if limit is None else min(limit, allowed)
 
 
 def _tell(settings: DeschedulerSettings, workloads: Iterable[WorkloadKey], why: str) -> None:
