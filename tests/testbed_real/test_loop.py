@@ -53,7 +53,7 @@ def mall(installed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[B
     install_input_proxy(bed, f"{MALL}/web:{PORT}")
     users = Users(bed.topology, tmp_path_factory.mktemp("users"))
     edge = bed.topology.node("edge-1")
-    users.start(plans(SCENARIO, {"edge-1": f"http://{edge.address}:{PORT}"}))
+    users.start(plans(SCENARIO, lambda _, __: f"http://{edge.address}:{PORT}"))
     try:
         wait_until(lambda: any(each.answered for each in users.sent()), seconds=60, what="answered request")
         yield bed

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
-from ecotone.experiments.bed.agreement import placements
+import pytest
+
+from ecotone.experiments.bed.agreement import Played, placements, visit_costs
 from ecotone.experiments.bed.contenders import ALL, upstream_policy
 from ecotone.experiments.bed.overhead import cost, per_visit, with_overhead
 from ecotone.experiments.bed.scenarios import Schedule, pinned, scaled, sock_shop
@@ -50,17 +53,17 @@ def test_placements_put_every_service_somewhere_and_leave_databases_in_the_cloud
 
 
 def test_every_user_enters_once_per_phase_at_the_node_that_the_scenario_says() -> None:
-    found = plans(SCENARIO, {node.name: f"http://{node.name}" for node in SCENARIO.nodes})
+    found = plans(SCENARIO, lambda node, service: f"http://{node}/{service}")
     for number, load in enumerate(SCENARIO.load):
         streams = [(node, each) for node, plan in found.items() for each in plan.streams if each.phase == number]
         assert sum(each.users for _, each in streams) == load.users == 7
         assert {node for node, _ in streams} == set(load.sources)
-        assert all(each.url == f"http://{node}/call/{load.endpoint}" for node, each in streams)
+        assert all(each.url == f"http://{node}/{load.service}/call/{load.endpoint}" for node, each in streams)
 
 
 def test_an_open_loop_is_shared_out_over_its_sources() -> None:
     load = replace(SCENARIO.load[0], poisson=9.0, users=0, sources=("edge-1", "edge-2", "edge-3"))
-    found = plans(replace(SCENARIO, load=(load,)), {node.name: "" for node in SCENARIO.nodes})
+    found = plans(replace(SCENARIO, load=(load,)), lambda _, __: "")
     assert {node: plan.streams[0].poisson for node, plan in found.items()} == dict.fromkeys(load.sources, 3.0)
     assert len({plan.streams[0].seed for plan in found.values()}) == 3
 
@@ -75,12 +78,37 @@ def test_peers_use_kube_scheduler_and_are_not_predicted() -> None:
             assert profile["pluginConfig"][0]["args"]["evictableNamespaces"] == {"exclude": ["kube-system"]}
 
 
-def test_what_a_visit_costs_beyond_its_demand_is_found_again() -> None:
+def test_what_a_visit_to_each_service_costs_beyond_its_demand_is_found_again() -> None:
     """front-end, carts and their database: three visits."""
-    seconds, visits = cost(SCENARIO.application, "front-end", "cart")
-    assert visits == 3
+    whole = cost(SCENARIO.application, "front-end", "cart")
+    assert [visits for _, visits in whole.values()] == [1, 1, 1]
     assert SCENARIO.load[0].endpoint == "cart"
     sent = [Sent(float(at), 0.1, True, 0) for at in range(50)]
-    spent = 50 * cost(with_overhead(SCENARIO, 0.002).application, "front-end", "cart")[0]
-    assert abs(per_visit(SCENARIO, sent, spent) - 0.002) < 1e-9
-    assert per_visit(SCENARIO, sent, 0.5 * 50 * seconds) == 0.0
+    overhead = {name: 0.001 * (1 + number) for number, name in enumerate(whole)}
+    dearer = cost(with_overhead(SCENARIO, overhead).application, "front-end", "cart")
+    found = per_visit(SCENARIO, sent, {name: 50 * seconds for name, (seconds, _) in dearer.items()})
+    assert found == pytest.approx(overhead)
+
+
+def test_services_that_were_not_measured_cost_what_the_others_do_on_average_and_nothing_costs_less_than_nothing() -> (
+    None
+):
+    told = with_overhead(SCENARIO, {"front-end": 0.003, "carts": -1.0}).application
+    before = SCENARIO.application
+    assert told.endpoint("front-end", "cart").cpu_mean == before.endpoint("front-end", "cart").cpu_mean + 0.003
+    assert {each.cpu_mean for each in told.service("carts").endpoints.values()} == {0.0}
+    assert {each.cpu_mean for each in told.service("user").endpoints.values()} == {
+        0.0
+    }  # on average less than its demand
+
+
+def one(trial: int, spent: float, **more: Any) -> Played:
+    return Played(
+        trial=trial, mean_ms=1.0, p95_ms=2.0, requests=100, failed=0, spent_seconds={"web": spent},
+        demand_seconds={"web": 0.1}, visits={"web": 100.0}, idle_cores={}, utilisation={}, machine={}, **more,
+    )  # fmt: skip
+
+
+def test_what_a_visit_costs_is_taken_over_all_runs() -> None:
+    assert visit_costs([one(0, 0.3), one(1, 0.5)]) == pytest.approx({"web": 0.003})
+    assert visit_costs([]) == {}

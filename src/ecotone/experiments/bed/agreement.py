@@ -1,21 +1,26 @@
 """`ecotone experiment agreement`: the simulator held against the bed, placement by placement.
 
 Services stay where they are put, nothing moves: what is compared is the model of network and CPU alone. The same scenario,
-with the CPU that the nodes really have and what sidecars and HTTP were measured to cost per visit, is simulated several times;
-the bed plays it once per trial. Differences are relative to what was measured.
+with the CPU that the nodes really have and what a visit to each service was measured to cost, is simulated several times; the
+bed plays it once per trial. Differences are relative to what was measured.
+
+Response times are those of a machine that has nothing else to do. The model of CPU can also be judged on a busy one, by what
+nodes have used: a visit's cost is measured in all the other placements and must foretell this one's CPU seconds.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from ecotone.experiments.bed.campaign import RUN_SECONDS, START_SECONDS, predict
 from ecotone.experiments.bed.contenders import KUBE_DEFAULT
-from ecotone.experiments.bed.overhead import with_overhead
+from ecotone.experiments.bed.overhead import asked, with_overhead
+from ecotone.experiments.bed.parts import about, chosen, store, stored
 from ecotone.experiments.bed.scenarios import Schedule, pinned, scaled, sock_shop
 from ecotone.experiments.bed.session import machine, session
-from ecotone.experiments.bed.sophos import predict
 from ecotone.experiments.campaign.comparison import known
 from ecotone.experiments.campaign.record import Run
 from ecotone.experiments.campaign.registry import Options, Result, Table
@@ -32,52 +37,137 @@ def placements(scenario: Scenario) -> dict[str, dict[str, str]]:
     free = [each.name for each in scenario.application.services if each.pinned is None]
     nodes = [node.name for node in scenario.nodes]
     return {
-        "all in the cloud": dict.fromkeys(free, "cloud-1"),
-        "all on edge-1": dict.fromkeys(free, "edge-1"),
+        "cloud": dict.fromkeys(free, "cloud-1"),
+        "edge": dict.fromkeys(free, "edge-1"),
         "spread": {name: nodes[number % len(nodes)] for number, name in enumerate(free)},
     }
 
 
+class Played(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of one placement, with what it cost: CPU seconds by service, visits, and cores in use before users came."""
+
+    trial: int
+    mean_ms: float | None
+    p95_ms: float | None
+    requests: int
+    failed: int
+    spent_seconds: dict[str, float]
+    demand_seconds: dict[str, float]
+    visits: dict[str, float]
+    idle_cores: dict[str, float]
+    utilisation: dict[str, float | None]
+    machine: dict[str, Any]
+
+
 def run(options: Options) -> Result:
     say = options.say or (lambda _: None)
-    schedule = Schedule(warmup=10.0, phase=20.0 if options.quick else 60.0)
+    schedule = Schedule(warmup=10.0, phase=options.seconds or (20.0 if options.quick else 60.0))
     latency = float(options.latencies[0]) if options.latencies else LATENCY
     scenario = sock_shop(latency, schedule)
-    played: dict[str, list[Run]] = {}
-    about = machine()
-    with session(scenario, say=say) as player:
-        share = player.bed.share
-        player.calibrating = True
-        overheads: list[float] = []
-        idle: dict[str, dict[str, float]] = {}
-        for name, placement in placements(scenario).items():
-            for trial in range(options.runs or 1):
-                found = player.play(pinned(scenario, placement), KUBE_DEFAULT, trial=trial, seed=options.seed)
-                played.setdefault(name, []).append(found)
-                overheads.append(player.overhead)
-                idle[name] = player.idle_nodes
-                say(f"{name}: p95 {found.response_ms.p95} ms, mean {found.response_ms.mean} ms, {found.failed} failed")
-    overhead = mean(overheads) or 0.0
-    rows = {
-        name: _compare(
-            scaled(with_overhead(pinned(scenario, placements(scenario)[name]), overhead), share, idle[name]),
-            runs,
-            options.seed,
-        )
-        for name, runs in played.items()
-    }
-    for name, row in rows.items():
-        row["idle_cores"] = {node: significant(cores, 3) for node, cores in idle[name].items()}
-    figures = {
-        "machine": about,
+    wanted = chosen(placements(scenario), options.only)
+    file = f"testbed-agreement-{latency:g}ms.json"
+    form = {"seed": options.seed, "phase_seconds": schedule.phase}
+    document = stored(options.folder, file)
+    played: dict[str, list[Played]] = {}
+    if document.get("form") == form:
+        played = {name: msgspec.convert(each["runs"], list[Played]) for name, each in document["placements"].items()}
+    share = document.get("cores_per_scenario_core", 1.0)
+    left = [
+        (name, trial)
+        for trial in range(options.runs or 1)
+        for name in wanted
+        if all(each.trial != trial for each in played.get(name, []))
+    ]
+    length = START_SECONDS + len(left) * (scenario.duration + RUN_SECONDS)
+    say(f"{len(left)} runs, {about(length)}" if left else "all runs are stored already")
+    if left:
+        here = machine()
+        with session(scenario, say=say) as player:
+            share = player.bed.share
+            player.calibrating = True
+            for number, (name, trial) in enumerate(left):
+                if options.progress is not None:
+                    options.progress(number, len(left))
+                put = pinned(scenario, wanted[name])
+                found = player.play(put, KUBE_DEFAULT, trial=trial, seed=options.seed)
+                costs = asked(put, player.sent)
+                one = Played(
+                    trial=trial,
+                    mean_ms=found.response_ms.mean,
+                    p95_ms=found.response_ms.p95,
+                    requests=found.requests,
+                    failed=found.failed,
+                    spent_seconds=_rounded(player.spent),
+                    demand_seconds=_rounded({service: seconds for service, (seconds, _) in costs.items()}),
+                    visits=_rounded({service: visits for service, (_, visits) in costs.items()}),
+                    idle_cores=_rounded(player.idle_nodes),
+                    utilisation=dict(found.utilisation),
+                    machine=here,
+                )
+                played.setdefault(name, []).append(one)
+                say(f"{name}: mean {one.mean_ms} ms, p95 {one.p95_ms} ms, {one.requests} requests, {one.failed} failed")
+                store(options.folder, file, _document(scenario, played, share, form, options.seed))
+    figures = _document(scenario, played, share, form, options.seed)
+    store(options.folder, file, figures)
+    rows = figures["placements"]
+    return Result("agreement", [_table(rows)], [_verdict(rows)], figures)
+
+
+def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(each, 6) for name, each in values.items()}
+
+
+def _document(
+    scenario: Scenario, played: Mapping[str, list[Played]], share: float, form: Mapping[str, Any], seed: int
+) -> dict[str, Any]:
+    """What is stored: every run, and the comparison made from all of them."""
+    every = [one for runs in played.values() for one in runs]
+    overhead = visit_costs(every)
+    where = placements(scenario)
+    rows = {}
+    for name in (name for name in where if name in played):
+        runs = played[name]
+        idle = {node: mean([one.idle_cores[node] for one in runs]) or 0.0 for node in runs[0].idle_cores}
+        told = scaled(with_overhead(pinned(scenario, where[name]), overhead), share, idle)
+        rows[name] = {
+            **_compare(told, runs, seed),
+            **_cpu(runs, [one for other, ones in played.items() if other != name for one in ones]),
+            "runs": [msgspec.to_builtins(one) for one in runs],
+        }
+    return {
         "scenario": scenario.name,
-        "overhead_ms_per_visit": significant(1000 * overhead, 4),
+        "form": form,
+        "cores_per_scenario_core": significant(share),
+        "overhead_ms_per_visit": {name: significant(1000 * each, 4) for name, each in overhead.items()},
         "placements": rows,
     }
-    if options.folder is not None:
-        options.folder.mkdir(parents=True, exist_ok=True)
-        (options.folder / f"testbed-agreement-{latency:g}ms.json").write_text(json.dumps(figures, indent=1) + "\n")
-    return Result("agreement", [_table(rows)], [_verdict(rows)], figures)
+
+
+def visit_costs(runs: Sequence[Played]) -> dict[str, float]:
+    """By service: CPU seconds of a visit beyond its demand, over all these runs."""
+    visits: dict[str, float] = {}
+    beyond: dict[str, float] = {}
+    for one in runs:
+        for name, times in one.visits.items():
+            visits[name] = visits.get(name, 0.0) + times
+            spent = one.spent_seconds.get(name, 0.0) - one.demand_seconds[name]
+            beyond[name] = beyond.get(name, 0.0) + spent
+    return {name: beyond[name] / times for name, times in visits.items() if times}
+
+
+def _cpu(runs: Sequence[Played], others: Sequence[Played]) -> dict[str, Any]:
+    """CPU seconds of the application, measured here and foretold from what visits cost in the other placements."""
+    costs = visit_costs(others)
+    measured = sum(sum(one.spent_seconds.values()) for one in runs)
+    expected = sum(
+        one.demand_seconds[name] + costs.get(name, 0.0) * times for one in runs for name, times in one.visits.items()
+    )
+    difference = None if not measured or not others else expected / measured - 1
+    return {
+        "cpu_seconds": significant(measured, 4),
+        "foretold_cpu_seconds": significant(expected, 4) if others else None,
+        "cpu_difference": significant(difference, 3),
+    }
 
 
 def _verdict(rows: Mapping[str, Mapping[str, Any]]) -> str:
@@ -90,22 +180,26 @@ def _verdict(rows: Mapping[str, Mapping[str, Any]]) -> str:
     return f"Beyond {WITHIN:.0%}: {', '.join(beyond)}." if beyond else f"All within {WITHIN:.0%}."
 
 
-def _compare(scenario: Scenario, runs: list[Run], seed: int) -> dict[str, Any]:
-    simulated = [predict(scenario, KUBE_DEFAULT, trial=trial, seed=seed) for trial in range(SIMULATED_TRIALS)]
-    found: dict[str, Any] = {"utilisation": runs[0].utilisation, "failed": sum(run.failed for run in runs)}
+def _compare(scenario: Scenario, runs: Sequence[Played], seed: int) -> dict[str, Any]:
+    simulated: list[Run] = [
+        predict(scenario, KUBE_DEFAULT, trial=trial, seed=seed) for trial in range(SIMULATED_TRIALS)
+    ]
+    found: dict[str, Any] = {"failed": sum(one.failed for one in runs)}
     for what in ("mean", "p95"):
-        measured = mean(known(getattr(run.response_ms, what) for run in runs))
-        expected = mean(known(getattr(run.response_ms, what) for run in simulated))
+        measured = mean(known(getattr(one, f"{what}_ms") for one in runs))
+        expected = mean(known(getattr(each.response_ms, what) for each in simulated))
         found |= {f"{what}_ms": significant(measured), f"simulated_{what}_ms": significant(expected)}
         found[f"{what}_difference"] = None if not measured or not expected else significant(expected / measured - 1, 3)
     return found
 
 
 def _table(rows: Mapping[str, Mapping[str, Any]]) -> Table:
-    header = ["placement", "mean ms", "simulated", "difference", "p95 ms", "simulated", "difference", "failed"]
+    header = ["placement", "mean ms", "simulated", "difference", "p95 ms", "simulated", "difference", "failed", "CPU s",
+              "foretold", "difference"]  # fmt: skip
     lines = [
         [name, _ms(row["mean_ms"]), _ms(row["simulated_mean_ms"]), _percent(row["mean_difference"]),
-         _ms(row["p95_ms"]), _ms(row["simulated_p95_ms"]), _percent(row["p95_difference"]), row["failed"]]
+         _ms(row["p95_ms"]), _ms(row["simulated_p95_ms"]), _percent(row["p95_difference"]), row["failed"],
+         row["cpu_seconds"], row["foretold_cpu_seconds"], _percent(row["cpu_difference"])]
         for name, row in rows.items()
     ]  # fmt: skip
     return Table("Sock Shop where it was put, measured on real nodes and simulated", header, lines)

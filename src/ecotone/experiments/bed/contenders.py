@@ -22,6 +22,16 @@ class Contender:
     strategy: str | None = None
 
     @property
+    def key(self) -> str:
+        """What it is called on the command line."""
+        return self.strategy or self.name
+
+    @property
+    def stays(self) -> bool:
+        """True if nobody moves its pods."""
+        return self.policy is None and self.strategy is None
+
+    @property
     def scheduler(self) -> str:
         return DEFAULT_SCHEDULER if self.policy is None else OURS
 
@@ -36,7 +46,7 @@ SOPHOS = Contender("sophos", policy="sophos")
 ECOTONE = Contender("ecotone", policy="ecotone")
 LOW = Contender("kube-default + LowNodeUtilization", strategy="LowNodeUtilization")
 HIGH = Contender("kube-default + HighNodeUtilization", strategy="HighNodeUtilization")
-ALL = {each.name: each for each in (KUBE_DEFAULT, SOPHOS, ECOTONE, LOW, HIGH)}
+ALL = {each.key: each for each in (KUBE_DEFAULT, SOPHOS, ECOTONE, LOW, HIGH)}
 
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "LowNodeUtilization": {

@@ -23,7 +23,6 @@ from ecotone.experiments.bed.session import machine, session
 from ecotone.experiments.campaign.registry import Options, Result, Table
 from ecotone.sim.scenario import Scenario, load_scenario
 from ecotone.testbed.application.users import Sent, Users, plans
-from ecotone.testbed.application.workload import PORT
 from ecotone.testbed.bed import Bed
 from ecotone.testbed.processes import wait_until
 
@@ -102,8 +101,7 @@ def _start(player: Player, scenario: Scenario, *, seed: int) -> Users:
     player.use("ecotone")
     player.deploy(scenario, ECOTONE, NAMESPACE, trial=0, seed=seed)
     users = Users(player.bed.topology, player.directory / NAMESPACE)
-    urls = {node.name: f"http://{node.address}:{PORT}" for node in player.bed.topology.nodes}
-    users.start(plans(scenario, urls, seed=seed))
+    users.start(plans(scenario, player.front(scenario), seed=seed))
     return users
 
 

@@ -26,15 +26,19 @@ def filled(text: str, results: Path) -> str:
 
 
 def sophos_table(results: Path) -> str:
+    return _campaigns(sorted(results.glob("testbed-sophos-*ms.json"), key=_latency))
+
+
+def _campaigns(files: Iterable[Path]) -> str:
     rows, machines = [], []
-    for document in _documents(sorted(results.glob("testbed-sophos-*ms.json"), key=_latency)):
-        machines.append(_machine(document["machine"]))
+    for document in _documents(files):
+        machines += [_machine(each) for each in document["machines"]]
         expected = {each["policy"]: each for each in document["simulated"]["summary"]}
         for each in document["summary"]:
             simulated = expected.get(each["policy"], {})
             rows.append(
                 [
-                    document["scenario"].rpartition("-")[2],
+                    document["scenario"],
                     each["policy"],
                     _ms(each["p95_ms"]),
                     _span(each["p95_ci95"]),
@@ -48,7 +52,7 @@ def sophos_table(results: Path) -> str:
                     _number(simulated.get("evictions")),
                 ]
             )
-    header = ["latency", "contender", "p95 ms", "95 % interval", "vs kube-default", "mean ms", "failed", "pods moved",
+    header = ["scenario", "contender", "p95 ms", "95 % interval", "vs kube-default", "mean ms", "failed", "pods moved",
               "trials", "simulated p95", "simulated mean", "simulated moves"]  # fmt: skip
     return _table(header, rows, machines)
 
@@ -56,14 +60,16 @@ def sophos_table(results: Path) -> str:
 def agreement_table(results: Path) -> str:
     rows, machines = [], []
     for document in _documents(sorted(results.glob("testbed-agreement-*ms.json"), key=_latency)):
-        machines.append(_machine(document["machine"]))
         for name, each in document["placements"].items():
-            row = [document["scenario"].rpartition("-")[2], name]
+            machines += [_machine(one["machine"]) for one in each["runs"]]
+            row = [document["scenario"], name, str(len(each["runs"]))]
             for what in ("mean", "p95"):
                 difference = _percent(each[f"{what}_difference"])
                 row += [_ms(each[f"{what}_ms"]), _ms(each[f"simulated_{what}_ms"]), difference]
+            row += [_ms(each["cpu_seconds"]), _ms(each["foretold_cpu_seconds"]), _percent(each["cpu_difference"])]
             rows.append(row)
-    header = ["latency", "placement", "mean ms", "simulated", "difference", "p95 ms", "simulated", "difference"]
+    header = ["scenario", "placement", "trials", "mean ms", "simulated", "difference", "p95 ms", "simulated", "difference",
+              "CPU s", "foretold", "difference"]  # fmt: skip
     return _table(header, rows, machines)
 
 

@@ -18,8 +18,10 @@ from msgspec.structs import replace as replace_fields
 
 from ecotone.experiments.bed.contenders import Contender, upstream_policy
 from ecotone.experiments.bed.false_clock import FalseClock
+from ecotone.experiments.bed.fitting import INFRASTRUCTURE
 from ecotone.experiments.bed.overhead import per_visit
-from ecotone.experiments.bed.watching import Watching
+from ecotone.experiments.bed.scaling import Scaling
+from ecotone.experiments.bed.watching import Watching, edge_latency_ms
 from ecotone.experiments.campaign.record import Breakdown, Run
 from ecotone.experiments.campaign.runs import figures
 from ecotone.services.install import input_proxy, installation
@@ -54,18 +56,22 @@ class Player:
     say: Callable[[str], None] = lambda _: None
     clock: FalseClock | None = None  # of Ecotone's own programs, if it is to be set
     calibrating: bool = False
-    idle: float = 0.0  # cores that the application uses before users come; measured only when calibrating
+    calibrated: bool = False
+    # Cores that services and nodes use before users come; measured only when calibrating.
+    idle: dict[str, float] = field(default_factory=dict)
     idle_nodes: dict[str, float] = field(default_factory=dict)
-    spent: float = 0.0  # CPU seconds that the last run's requests cost, sidecars and all
-    overhead: float = 0.0  # of which beyond the scenario's demands, per visit
+    # Of the last run: CPU seconds that requests cost each service, sidecars and all, and what of it is beyond their demand.
+    spent: dict[str, float] = field(default_factory=dict)
+    overhead: dict[str, float] = field(default_factory=dict)
+    sent: list[Sent] = field(default_factory=list)
     _policy: str | None = None
     _runs: int = 0
 
     def prepare(self) -> None:
-        """Names, figures, probe and monitor: what every contender finds there. All of it on the cloud node but the probe."""
-        cloud = self._cloud()
-        self.bed.apply(dns_objects(node=cloud))
-        self.bed.apply(prometheus_objects(self.bed.topology.nodes, node=cloud))
+        """Names, figures, probe and monitor: what every contender finds there. All of it on one node but the probe."""
+        home = self._home()
+        self.bed.apply(dns_objects(node=home))
+        self.bed.apply(prometheus_objects(self.bed.topology.nodes, node=home))
         parts = ("crds", "rbac", "priorities", "fairness", "admission", "monitor", "probe")
         self.bed.apply(self._here(installation(parts, image=ECOTONE_IMAGE, prometheus=PROMETHEUS_URL)))
         self._ready(SYSTEM, "deployment/coredns", "deployment/ecotone-monitor", "daemonset/ecotone-probe")
@@ -73,15 +79,19 @@ class Player:
         watched = {"runPeriod": 5, "window": "20s"}
         self.bed.apply([{"apiVersion": _VERSION, "kind": "Cluster", "metadata": {"name": "all"}, "spec": watched}])
 
-    def _cloud(self) -> str:
-        return next(node.name for node in self.bed.topology.nodes if node.spec.tier == "cloud")
+    def _home(self) -> str:
+        """The node that holds what all share: the one that is there for it, else the first of the cloud."""
+        nodes = self.bed.topology.nodes
+        ours = [node.name for node in nodes if node.name == INFRASTRUCTURE]
+        return next(iter(ours or [node.name for node in nodes if node.spec.tier == "cloud"]))
 
     def _here(self, objects: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """One replica of each program, in the cloud: what they cost is then not where an application may go or not."""
+        """One replica of each program, on that node: what they cost is then not where an application may go or not."""
         for each in objects:
             if each["kind"] == "Deployment":
                 each["spec"]["replicas"] = 1
-                each["spec"]["template"]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": self._cloud()}
+                each["spec"]["template"]["spec"]["nodeSelector"] = {"kubernetes.io/hostname": self._home()}
+                each["spec"]["template"]["spec"]["tolerations"] = [{"operator": "Exists"}]
                 if self.clock is not None:
                     self.clock.give_to(each["spec"]["template"]["spec"])
         return objects
@@ -113,17 +123,22 @@ class Player:
                 self._look_at_idleness(namespace)
             watching = Watching(self.bed, namespace)
             used, own = self._cpu_seconds(), self.application_cpu_seconds(namespace)
-            urls = {node.name: f"http://{node.address}:{PORT}" for node in self.bed.topology.nodes}
             began = time.monotonic()
-            users.start(plans(scenario, urls, seed=seed + trial))
+            users.start(plans(scenario, self.front(scenario), seed=seed + trial))
+            scaling = Scaling(self.bed, namespace, scenario)
             while users.running():
+                scaling.follow(time.monotonic() - began)
                 watching.look(time.monotonic() - began)
                 time.sleep(LOOK_SECONDS)
             lasted = time.monotonic() - began
             busy = self._utilisation(used, lasted)
-            self.spent = self.application_cpu_seconds(namespace) - own - self.idle * lasted
-            sent = users.sent()
-            self.overhead = per_visit(scenario, sent, self.spent)
+            now = self.application_cpu_seconds(namespace)
+            self.spent = {
+                name: each - own.get(name, 0.0) - self.idle.get(name, 0.0) * lasted for name, each in now.items()
+            }
+            self.sent = sent = users.sent()
+            if self.calibrating:
+                self.overhead, self.calibrated = per_visit(scenario, sent, self.spent), True
             return record(scenario, sent, watching, busy, contender=contender.name, trial=trial)
         finally:
             users.end()
@@ -136,28 +151,40 @@ class Player:
         nodes, own, began = self._cpu_seconds(), self.application_cpu_seconds(namespace), time.monotonic()
         time.sleep(IDLE_SECONDS)
         lasted = time.monotonic() - began
-        self.idle = (self.application_cpu_seconds(namespace) - own) / lasted
+        now = self.application_cpu_seconds(namespace)
+        self.idle = {name: (each - own.get(name, 0.0)) / lasted for name, each in now.items()}
         self.idle_nodes = {name: (used - nodes[name]) / lasted for name, used in self._cpu_seconds().items()}
 
-    def application_cpu_seconds(self, namespace: str) -> float:
-        """CPU time that the pods of an application have used so far, sidecars included."""
-        names = self.bed.kubectl(
-            "get", "pods", "-n", namespace, "-l", "app-group", "-o", "jsonpath={.items[*].metadata.uid}"
-        )
+    def application_cpu_seconds(self, namespace: str) -> dict[str, float]:
+        """CPU time that the pods of each service have used so far, sidecars included; of those that are there now."""
+        columns = "custom-columns=UID:.metadata.uid,APP:.metadata.labels.app"
+        text = self.bed.kubectl("get", "pods", "-n", namespace, "-l", "app-group", "--no-headers", "-o", columns)
         used = {uid: each for node in self.bed.topology.nodes for uid, each in cgroups.pods_cpu_seconds(node).items()}
-        return sum(used.get(uid, 0.0) for uid in names.split())
+        found: dict[str, float] = {}
+        for uid, service in (line.split() for line in text.splitlines()):
+            found[service] = found.get(service, 0.0) + used.get(uid, 0.0)
+        return found
 
     def deploy(self, scenario: Scenario, contender: Contender, namespace: str, *, trial: int, seed: int) -> None:
         services = list(scenario.application.services)
         stream(seed, "created", trial).shuffle(services)
         shuffled = replace(scenario, application=replace(scenario.application, services=tuple(services)))
-        entry = scenario.load[0].service
-        group = {"runPeriod": 5, "window": "20s", "name": scenario.application.name, "dialect": "envoy"}
+        group: dict[str, Any] = {"runPeriod": 5, "window": "20s", "name": scenario.application.name, "dialect": "envoy"}
         self.bed.apply(application_objects(shuffled, namespace=namespace, scheduler=contender.scheduler))
-        self.bed.apply(input_proxy(f"{namespace}/{entry}:{PORT}", image=ENVOY_IMAGE))
+        if scenario.qos is not None:
+            group["qos"] = {"latency": {tier: 1000 * seconds for tier, seconds in scenario.qos.latency.items()}}
+        for entry, port in entries(scenario).items():
+            proxy = input_proxy(f"{namespace}/{entry}:{PORT}", image=ENVOY_IMAGE, host_port=port)
+            self.bed.apply(_only_where_users_enter(proxy, entry, scenario))
         metadata = {"name": scenario.application.name, "namespace": namespace}
         self.bed.apply([{"apiVersion": _VERSION, "kind": "AppGroup", "metadata": metadata, "spec": group}])
-        self._ready(namespace, *(f"deployment/{each.name}" for each in services), f"daemonset/{entry}-input")
+        self._ready(namespace, *(f"deployment/{each.name}" for each in services))
+        self._ready(namespace, *(f"daemonset/{entry}-input" for entry in entries(scenario)))
+
+    def front(self, scenario: Scenario) -> Callable[[str, str], str]:
+        """Where users of a service enter at a node."""
+        ports = entries(scenario)
+        return lambda node, service: f"http://{self.bed.topology.node(node).address}:{ports[service]}"
 
     def _start_upstream(self, strategy: str, folder: Path) -> processes.Daemon:
         folder.mkdir(parents=True, exist_ok=True)
@@ -181,6 +208,22 @@ class Player:
         }
 
 
+def _only_where_users_enter(objects: list[dict[str, Any]], entry: str, scenario: Scenario) -> list[dict[str, Any]]:
+    """A user installs input proxies on all nodes; here those that nobody uses would only take room on small ones."""
+    nodes = sorted({node for load in scenario.load if load.service == entry for node in load.sources})
+    term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": nodes}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    for each in objects:
+        if each["kind"] == "DaemonSet":
+            each["spec"]["template"]["spec"]["affinity"] = {"nodeAffinity": required}
+    return objects
+
+
+def entries(scenario: Scenario) -> dict[str, int]:
+    """The services at which users enter, each with the port that its input proxies have on their nodes."""
+    return {name: PORT + number for number, name in enumerate(dict.fromkeys(load.service for load in scenario.load))}
+
+
 def record(
     scenario: Scenario, sent: list[Sent], watching: Watching, busy: dict[str, float], *, contender: str, trial: int
 ) -> Run:
@@ -197,6 +240,7 @@ def record(
     recorder.close()
     moves = watching.moves()
     outcome = Outcome(recorder, watching.placement, busy, evictions=len(moves), moves=moves)
+    outcome.edge_latency_ms = edge_latency_ms(scenario, watching.placement)
     found = figures(scenario, outcome, policy=contender, trial=trial)
     intervals = [replace_fields(each, breakdown_ms=_NOTHING) for each in found.intervals]
     return replace_fields(

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from ecotone.sim.scenario.schema import Scenario
 from ecotone.sim.simulation import Move, Placement
 from ecotone.testbed.bed import Bed
 
@@ -62,3 +63,20 @@ class Watching:
             for gone, come in zip(went, self._came.get(service, []), strict=False):
                 found.append(Move(gone.at, gone.pod, service, gone.node, come.node, ""))
         return sorted(found, key=lambda each: each.at)
+
+
+def edge_latency_ms(scenario: Scenario, placement: list[tuple[float, Placement]]) -> float | None:
+    """The counted latency of the scenario's QoS: mean over samples and services of the pods' tiers, as the simulator has it."""
+    if scenario.qos is None:
+        return None
+    tiers = {node.name: node.tier for node in scenario.nodes}
+    found = []
+    for _, placed in placement:
+        for where in placed.values():
+            latencies = [
+                (scenario.qos.latency[tier], pods) for node, pods in where.items() if (tier := tiers[node]) is not None
+            ]
+            pods = sum(count for _, count in latencies)
+            if pods:
+                found.append(1000 * sum(seconds * count for seconds, count in latencies) / pods)
+    return sum(found) / len(found) if found else None

@@ -156,11 +156,13 @@ register(
     "communication-aware",
     "CLOSER 2022, closing claim: with more publish traffic a new gateway goes to node0 and responses get faster",
     "ecotone.experiments.closer.messaging:run",
+    on_testbed="ecotone.experiments.bed.applications:run_messaging",
 )
 register(
     "pogonip-1",
     "Pogonip 2021, Fig. 3: one application on seven edge nodes, delay to its queue under five policies",
     "ecotone.experiments.pogonip.one:run",
+    on_testbed="ecotone.experiments.bed.applications:run_taxi",
 )
 register(
     "pogonip-2",
@@ -176,6 +178,7 @@ register(
     "kubedsm-means",
     "KubeDSM 2024, Figs. 4 to 7: counted latency on the edge and in the cloud, demand from 1.1 to 1.6 of the edge",
     "ecotone.experiments.kubedsm.evaluation:run_means",
+    on_testbed="ecotone.experiments.bed.applications:run_stress",
 )
 register(
     "kubedsm-sigmas",

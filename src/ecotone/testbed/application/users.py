@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,15 +31,15 @@ class Sent:
     phase: int
 
 
-def plans(scenario: Scenario, urls: dict[str, str], *, seed: int = 0) -> dict[str, LoadPlan]:
-    """What enters at each node; `urls` names the address that receives users there, without the endpoint."""
+def plans(scenario: Scenario, url: Callable[[str, str], str], *, seed: int = 0) -> dict[str, LoadPlan]:
+    """What enters at each node; `url` tells, by node and service, who receives users there, without the endpoint."""
     found: dict[str, list[Stream]] = {}
     for phase, load in enumerate(scenario.load):
         for place, source in enumerate(load.sources):
             users = len(range(place, load.users, len(load.sources)))
             if users or load.poisson:
                 found.setdefault(source, []).append(
-                    _stream(load, phase=phase, place=place, users=users, url=urls[source], seed=seed)
+                    _stream(load, phase=phase, place=place, users=users, url=url(source, load.service), seed=seed)
                 )
     return {source: LoadPlan(streams) for source, streams in found.items()}
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ecotone.manifests import keys
 from ecotone.sim.scenario.schema import Application, Call, Scenario, Service
 from ecotone.testbed.application.envoy import STATS_PORT, peer_ports, sidecar
 from ecotone.testbed.application.messaging import brokers, brokers_of, calls_of, routes
@@ -36,6 +37,9 @@ def application_objects(scenario: Scenario, *, namespace: str, scheduler: str) -
             objects.append(_config(service, application, found, namespace))
         objects.append(_service(service, namespace, AMQP_PORT if broker else PORT))
         deployment = _deployment(service, application, namespace, scheduler)
+        if scenario.qos is not None and service.name in scenario.qos.targets:
+            share = f"{scenario.qos.targets[service.name]:g}"
+            deployment["metadata"]["annotations"] = {keys.EDGE_SHARE: share}
         deployment["spec"]["template"]["spec"] |= _broker_pod(service) if broker else _player_pod(service)
         if not broker:
             deployment["spec"]["template"]["metadata"]["annotations"] = _scraped()
@@ -119,6 +123,8 @@ def _deployment(service: Service, application: Application, namespace: str, sche
         "terminationGracePeriodSeconds": int(service.grace),
         "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
     }
+    if service.tolerates:
+        pod["tolerations"] = [{"key": key, "operator": "Exists"} for key in service.tolerates]
     if service.pinned is not None:
         pod["nodeSelector"] = {"kubernetes.io/hostname": service.pinned}
     if service.prefer_tier is not None:
