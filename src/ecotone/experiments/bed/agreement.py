@@ -11,6 +11,8 @@ nodes have used: a visit's cost is measured in all the other placements and must
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,6 +21,7 @@ from ecotone.experiments.bed.campaign import RUN_SECONDS, START_SECONDS, predict
 from ecotone.experiments.bed.contenders import KUBE_DEFAULT
 from ecotone.experiments.bed.overhead import asked, with_overhead
 from ecotone.experiments.bed.parts import about, chosen, store, stored
+from ecotone.experiments.bed.playing import Player
 from ecotone.experiments.bed.scenarios import Schedule, pinned, scaled, sock_shop
 from ecotone.experiments.bed.session import machine, session
 from ecotone.experiments.campaign.comparison import known
@@ -59,88 +62,102 @@ class Played(msgspec.Struct, frozen=True, kw_only=True):
     machine: dict[str, Any]
 
 
+@dataclass(slots=True)
+class Agreement:
+    """Every run of every placement so far, over as many sessions as it took."""
+
+    file: str
+    scenario: Scenario
+    seed: int
+    share: float = 1.0
+    played: dict[str, list[Played]] = field(default_factory=dict)
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """What must be the same for runs to stand in one table."""
+        return {"seed": self.seed, "phases": [[each.at, each.length] for each in self.scenario.load]}
+
+    def take_up(self, folder: Path | None) -> None:
+        document = stored(folder, self.file)
+        if document.get("form") == self.form:
+            self.share = document["cores_per_scenario_core"]
+            for name, each in document["placements"].items():
+                self.played[name] = msgspec.convert(each["runs"], list[Played])
+
+    def has(self, name: str, trial: int) -> bool:
+        return any(one.trial == trial for one in self.played.get(name, []))
+
+    def document(self) -> dict[str, Any]:
+        """What is stored: every run, and the comparison made from all of them."""
+        overhead = visit_costs([one for runs in self.played.values() for one in runs])
+        where = placements(self.scenario)
+        rows = {}
+        for name in (name for name in where if name in self.played):
+            runs = self.played[name]
+            others = [one for other, ones in self.played.items() if other != name for one in ones]
+            idle = {node: mean([one.idle_cores[node] for one in runs]) or 0.0 for node in runs[0].idle_cores}
+            told = scaled(with_overhead(pinned(self.scenario, where[name]), overhead), self.share, idle)
+            rows[name] = {
+                **_compare(told, runs, self.seed),
+                **_cpu(runs, others),
+                "runs": [msgspec.to_builtins(one) for one in runs],
+            }
+        return {
+            "scenario": self.scenario.name,
+            "form": self.form,
+            "cores_per_scenario_core": significant(self.share),
+            "overhead_ms_per_visit": {name: significant(1000 * each, 4) for name, each in overhead.items()},
+            "placements": rows,
+        }
+
+
 def run(options: Options) -> Result:
     say = options.say or (lambda _: None)
-    schedule = Schedule(warmup=10.0, phase=options.seconds or (20.0 if options.quick else 60.0))
     latency = float(options.latencies[0]) if options.latencies else LATENCY
-    scenario = sock_shop(latency, schedule)
+    scenario = sock_shop(latency, Schedule(warmup=10.0, phase=options.seconds or (20.0 if options.quick else 60.0)))
     wanted = chosen(placements(scenario), options.only)
-    file = f"testbed-agreement-{latency:g}ms.json"
-    form = {"seed": options.seed, "phase_seconds": schedule.phase}
-    document = stored(options.folder, file)
-    played: dict[str, list[Played]] = {}
-    if document.get("form") == form:
-        played = {name: msgspec.convert(each["runs"], list[Played]) for name, each in document["placements"].items()}
-    share = document.get("cores_per_scenario_core", 1.0)
-    left = [
-        (name, trial)
-        for trial in range(options.runs or 1)
-        for name in wanted
-        if all(each.trial != trial for each in played.get(name, []))
-    ]
+    so_far = Agreement(f"testbed-agreement-{latency:g}ms.json", scenario, options.seed)
+    so_far.take_up(options.folder)
+    left = [(name, trial) for trial in range(options.runs or 1) for name in wanted if not so_far.has(name, trial)]
     length = START_SECONDS + len(left) * (scenario.duration + RUN_SECONDS)
     say(f"{len(left)} runs, {about(length)}" if left else "all runs are stored already")
     if left:
         here = machine()
         with session(scenario, say=say) as player:
-            share = player.bed.share
-            player.calibrating = True
+            so_far.share = player.bed.share
             for number, (name, trial) in enumerate(left):
                 if options.progress is not None:
                     options.progress(number, len(left))
-                put = pinned(scenario, wanted[name])
-                found = player.play(put, KUBE_DEFAULT, trial=trial, seed=options.seed)
-                costs = asked(put, player.sent)
-                one = Played(
-                    trial=trial,
-                    mean_ms=found.response_ms.mean,
-                    p95_ms=found.response_ms.p95,
-                    requests=found.requests,
-                    failed=found.failed,
-                    spent_seconds=_rounded(player.spent),
-                    demand_seconds=_rounded({service: seconds for service, (seconds, _) in costs.items()}),
-                    visits=_rounded({service: visits for service, (_, visits) in costs.items()}),
-                    idle_cores=_rounded(player.idle_nodes),
-                    utilisation=dict(found.utilisation),
-                    machine=here,
-                )
-                played.setdefault(name, []).append(one)
+                one = _play(player, pinned(scenario, wanted[name]), trial=trial, seed=options.seed, machine=here)
+                so_far.played.setdefault(name, []).append(one)
                 say(f"{name}: mean {one.mean_ms} ms, p95 {one.p95_ms} ms, {one.requests} requests, {one.failed} failed")
-                store(options.folder, file, _document(scenario, played, share, form, options.seed))
-    figures = _document(scenario, played, share, form, options.seed)
-    store(options.folder, file, figures)
+                store(options.folder, so_far.file, so_far.document())
+    figures = so_far.document()
     rows = figures["placements"]
     return Result("agreement", [_table(rows)], [_verdict(rows)], figures)
 
 
+def _play(player: Player, scenario: Scenario, *, trial: int, seed: int, machine: dict[str, Any]) -> Played:
+    player.calibrating = True
+    found = player.play(scenario, KUBE_DEFAULT, trial=trial, seed=seed)
+    costs = asked(scenario, player.sent)
+    return Played(
+        trial=trial,
+        mean_ms=found.response_ms.mean,
+        p95_ms=found.response_ms.p95,
+        requests=found.requests,
+        failed=found.failed,
+        spent_seconds=_rounded(player.spent),
+        demand_seconds=_rounded({service: seconds for service, (seconds, _) in costs.items()}),
+        visits=_rounded({service: visits for service, (_, visits) in costs.items()}),
+        idle_cores=_rounded(player.idle_nodes),
+        utilisation=dict(found.utilisation),
+        machine=machine,
+    )
+
+
 def _rounded(values: Mapping[str, float]) -> dict[str, float]:
     return {name: round(each, 6) for name, each in values.items()}
-
-
-def _document(
-    scenario: Scenario, played: Mapping[str, list[Played]], share: float, form: Mapping[str, Any], seed: int
-) -> dict[str, Any]:
-    """What is stored: every run, and the comparison made from all of them."""
-    every = [one for runs in played.values() for one in runs]
-    overhead = visit_costs(every)
-    where = placements(scenario)
-    rows = {}
-    for name in (name for name in where if name in played):
-        runs = played[name]
-        idle = {node: mean([one.idle_cores[node] for one in runs]) or 0.0 for node in runs[0].idle_cores}
-        told = scaled(with_overhead(pinned(scenario, where[name]), overhead), share, idle)
-        rows[name] = {
-            **_compare(told, runs, seed),
-            **_cpu(runs, [one for other, ones in played.items() if other != name for one in ones]),
-            "runs": [msgspec.to_builtins(one) for one in runs],
-        }
-    return {
-        "scenario": scenario.name,
-        "form": form,
-        "cores_per_scenario_core": significant(share),
-        "overhead_ms_per_visit": {name: significant(1000 * each, 4) for name, each in overhead.items()},
-        "placements": rows,
-    }
 
 
 def visit_costs(runs: Sequence[Played]) -> dict[str, float]:
