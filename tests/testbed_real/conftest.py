@@ -16,6 +16,7 @@ from ecotone.testbed.bed import Bed
 from ecotone.testbed.images.contents import all_images
 from ecotone.testbed.layout import topology_of
 from ecotone.testbed.leftovers import leftovers
+from ecotone.testbed.processes import ended_in_order
 
 SCENARIO = Path(__file__).parent / "chain.yaml"
 
@@ -31,11 +32,12 @@ def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
     made = Bed(tmp_path_factory.mktemp("bed"))
     topology = topology_of(load_scenario(str(SCENARIO)))
     images = all_images(made.binaries)
-    made.up(topology, images=list(images.values()))
-    try:
-        made.apply(dns_objects(node="cloud-1"))
-        made.apply(prometheus_objects(topology.nodes, node="cloud-1"))
-        yield made
-    finally:
-        assert made.down() == []
-        assert leftovers() == []
+    with ended_in_order():
+        made.up(topology, images=list(images.values()))
+        try:
+            made.apply(dns_objects(node="cloud-1"))
+            made.apply(prometheus_objects(topology.nodes, node="cloud-1"))
+            yield made
+        finally:
+            left = made.down()
+            assert (left, leftovers()) == ([], [])

@@ -13,7 +13,7 @@ from ecotone.testbed.images.contents import ECOTONE_IMAGE, ENVOY_IMAGE
 from ecotone.testbed.processes import run
 
 NAMESPACE = "kube-system"
-READY_SECONDS = 180.0
+READY_SECONDS = 300.0
 MIN_GAIN_MS = 5
 DEPLOYMENTS = ("ecotone-scheduler", "ecotone-monitor", "ecotone-descheduler")
 WHOLE = ("--image", ECOTONE_IMAGE, "--prometheus", PROMETHEUS_URL)
@@ -22,14 +22,14 @@ WHOLE = ("--image", ECOTONE_IMAGE, "--prometheus", PROMETHEUS_URL)
 def ecotone(*arguments: str) -> str:
     """What a command of Ecotone prints."""
     done = subprocess.run(
-        [sys.executable, "-m", "ecotone", *arguments], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-m", "ecotone", *arguments], capture_output=True, text=True, check=False, timeout=240
     )
     assert done.returncode == 0, f"ecotone {' '.join(arguments)}: {done.stderr[-2000:]}"
     return done.stdout
 
 
 def kubectl(bed: Bed, *arguments: str, text: str | None = None) -> str:
-    return run(bed.binaries / "kubectl", f"--kubeconfig={bed.kubeconfig}", *arguments, text=text)
+    return run(bed.binaries / "kubectl", f"--kubeconfig={bed.kubeconfig}", *arguments, text=text, seconds=240)
 
 
 def helm(bed: Bed, *arguments: str) -> str:

@@ -17,7 +17,7 @@ from ecotone.model.errors import InputError, OutsideError
 from ecotone.testbed import figures, processes, requirements, state
 from ecotone.testbed.control_plane import ControlPlane
 from ecotone.testbed.images import store
-from ecotone.testbed.layout import API_ADDRESS, NAME, BedNode, Paths, Topology, quota_share
+from ecotone.testbed.layout import API_ADDRESS, NAME, RECORD, BedNode, Paths, Topology, quota_share
 from ecotone.testbed.node import cgroups, network
 from ecotone.testbed.node.runtime import NodeRuntime, cut_power
 from ecotone.testbed.state import BedState
@@ -79,6 +79,12 @@ class Bed:
             raise InputError(
                 f"there is a test bed in {self.paths.root} already", hint="ecotone testbed down removes it"
             )
+        other = state.here()
+        if other is not None or network.bridge_exists():
+            where = f"in {other}" if other is not None else "or what a crash left of it"
+            raise InputError(
+                f"there is a test bed on this machine already, {where}", hint="ecotone testbed down removes it"
+            )
         too_large = [node for node in topology.nodes if node.spec.cpu > (os.cpu_count() or 1) * 1000]
         if too_large:
             raise InputError(
@@ -87,6 +93,7 @@ class Bed:
             )
         self._state = BedState(topology, quota_share(topology.nodes, cores=cores))
         self._save()
+        RECORD.write_text(str(self.paths.root.resolve()))
         try:
             self._up(list(images), say)
         except BaseException:
@@ -151,7 +158,13 @@ class Bed:
         return init
 
     def down(self) -> list[str]:
-        """Takes everything down, also what a crash left; returns what could not be removed."""
+        """Takes the machine's bed down, also what a crash left; returns what could not be removed.
+
+        A bed that was started from another directory is this machine's bed, too: without its record its processes would stay.
+        """
+        elsewhere = state.here()
+        if self._state is None and elsewhere is not None and elsewhere != self.paths.root.resolve():
+            return Bed(elsewhere, binaries=self.binaries).down()
         left: list[str] = []
         if self._state is not None:
             for node in self._state.topology.nodes:
@@ -167,6 +180,7 @@ class Bed:
         if not cgroups.remove(NAME):
             left.append(f"cgroup {NAME}")
         shutil.rmtree(self.paths.root, ignore_errors=True)
+        RECORD.unlink(missing_ok=True)
         self._state = None
         return left
 

@@ -25,6 +25,7 @@ DNS_SERVICE = "10.96.0.10"
 POD_RANGE = f"{POD_PREFIX}0.0/16"
 FIRST_HOST = 10
 MOST_NODES = 60
+RECORD = Path("/run/ecotone-bed")  # names the directory of the machine's one bed
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,11 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 from ecotone.model.errors import OutsideError
 
@@ -77,6 +79,20 @@ def end(daemons: Sequence[Daemon], *, seconds: float = 5.0) -> list[Daemon]:
     return left
 
 
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """While it lasts, a request to terminate is an exception like any other: what was started is taken down on the way out."""
+
+    def leave(number: int, _: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def reap() -> None:
     """Daemons that this very process started are its children: without this they would stay as zombies."""
     try:
@@ -87,20 +103,34 @@ def reap() -> None:
 
 
 def wait_until(condition: Callable[[], bool], *, seconds: float, what: str, log: Path | None = None) -> None:
-    """Asks again until it is so; says what did not happen, with the end of the log, when the time is over."""
+    """Asks again until it is so; says what did not happen, with the end of the log, when the time is over.
+
+    What cannot be asked now (an API server that is busy or not there yet) is asked again, and told if it was the last word.
+    """
     deadline = time.monotonic() + seconds
-    while not condition():
+    while True:
+        try:
+            if condition():
+                return
+            last = ""
+        except OutsideError as error:
+            last = f": {error}"
         if time.monotonic() > deadline:
             tail = "" if log is None or not log.exists() else f": {log.read_text(errors='replace')[-LOG_TAIL:]}"
-            raise OutsideError(f"no {what} within {seconds:g} s{tail}")
+            raise OutsideError(f"no {what} within {seconds:g} s{tail}{last}")
         time.sleep(0.1)
 
 
-def run(*command: str | Path, check: bool = True, text: str | None = None) -> str:
-    """A short command; its own words in the error if it fails."""
-    done = subprocess.run(  # noqa: S603 - a list of arguments, no shell
-        [str(part) for part in command], input=text, capture_output=True, text=True, check=False, timeout=120
-    )
+def run(*command: str | Path, check: bool = True, text: str | None = None, seconds: float = 120.0) -> str:
+    """A short command; its own words in the error if it fails, or does not end in time."""
+    try:
+        done = subprocess.run(  # noqa: S603 - a list of arguments, no shell
+            [str(part) for part in command], input=text, capture_output=True, text=True, check=False, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        if not check:
+            return ""
+        raise OutsideError(f"{' '.join(str(part) for part in command)}: no end within {seconds:g} s") from None
     if check and done.returncode:
         raise OutsideError(f"{' '.join(str(part) for part in command)}: {(done.stderr or done.stdout).strip()[-500:]}")
     return done.stdout

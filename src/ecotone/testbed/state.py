@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 import msgspec
 
-from ecotone.testbed.layout import Paths, Topology
+from ecotone.testbed.layout import RECORD, Paths, Topology
 from ecotone.testbed.processes import Daemon, alive
 
 
@@ -36,6 +37,19 @@ def save(paths: Paths, state: BedState) -> None:
     part = paths.state.with_suffix(".part")
     part.write_text(json.dumps(asdict(state), default=str))
     os.replace(part, paths.state)  # noqa: PTH105
+
+
+def here(record: Path = RECORD) -> Path | None:
+    """The directory of the bed that is on this machine: names of bridge and cgroups are the same for all, so there is one.
+
+    A record that nothing alive stands behind (the machine was switched off meanwhile) is none.
+    """
+    try:
+        directory = Path(record.read_text())
+    except OSError:
+        return None
+    found = load(Paths(directory))
+    return directory if found is not None and any(alive(each) for each in found.daemons) else None
 
 
 def load(paths: Paths) -> BedState | None:

@@ -23,7 +23,7 @@ from ecotone.testbed.layout import topology_of
 def test_they_fit_a_bed_of_two_cores_with_room_for_what_real_nodes_have_beside(scenario: Scenario) -> None:
     bed = with_room(scenario)
     topology = topology_of(bed)
-    assert all(node.spec.cpu <= 2050 for node in topology.nodes)
+    assert all(node.spec.cpu <= 2000 for node in topology.nodes)
     assert [node.name for node in topology.nodes] == [*(node.name for node in scenario.nodes), INFRASTRUCTURE]
     for given, made in zip(scenario.nodes, bed.nodes, strict=False):
         assert made.memory == given.memory + SPARE_MEMORY
@@ -43,7 +43,7 @@ def test_the_taxis_network_is_the_published_one() -> None:
     rtt = {frozenset(between): link.rtt for between, link in taxi(30.0).network.links}
     assert rtt[frozenset(("cn", "w5"))] == pytest.approx(0.030)  # over w4
     assert rtt[frozenset(("w2", "w6"))] == pytest.approx(0.080 + 0.015 + 0.010 + 0.020 + 0.075)
-    assert sum(service.cpu_request or 0 for service in taxi(30.0).application.services) == 2125
+    assert sum(service.cpu_request or 0 for service in taxi(30.0).application.services) == 1912
 
 
 def test_stress_pods_come_and_go_as_the_published_generator_draws_them() -> None:

@@ -12,7 +12,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 def test_the_documented_tables_are_those_of_the_stored_results() -> None:
     page = (DOCS / PAGE).read_text(encoding="utf-8")
-    assert page.count("<!-- testbed-") == 3
+    assert page.count("<!-- testbed-") == 4
     assert page == filled(page, DOCS / "results"), "run: python -m ecotone.experiments.bed.pages docs"
 
 

@@ -58,15 +58,15 @@ def _run(name: str, title: str, scenario: Scenario, contenders: tuple[Contender,
 
 
 def taxi(seconds: float) -> Scenario:
-    """Half the published cores; four rides a second instead of one, so that a short run has enough of them."""
-    published = smaller(load_scenario("pogonip-1"), cpu=0.5)
+    """A bit less than half the published cores; four rides a second instead of one, so that a short run has enough of them."""
+    published = smaller(load_scenario("pogonip-1"), cpu=0.45)
     (load,) = published.load
     return _compressed(published, "taxi-bed", (replace(load, users=TAXI_USERS),), seconds)
 
 
 def messaging(seconds: float) -> Scenario:
-    """A third of the published requests."""
-    published = load_scenario("messaging")
+    """A bit less than the published cores, and a third of the requests."""
+    published = smaller(load_scenario("messaging"), cpu=0.9)
     load = tuple(replace(each, poisson=each.poisson / 3) for each in published.load)
     return _compressed(published, "messaging-bed", load, seconds)
 

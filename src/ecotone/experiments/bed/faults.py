@@ -31,6 +31,7 @@ MIDDLE = "api"
 CONVERGED_SECONDS = 240.0
 SETTLE_SECONDS, QUICK_SECONDS = 40.0, 10.0
 LOOK_SECONDS = 2.0
+ANSWER_SECONDS = 60.0
 START_SECONDS, HEALING_SECONDS = 90.0, 20.0  # of a bed, and of a fault: for the estimate
 FILE = "testbed-faults.json"
 
@@ -202,8 +203,15 @@ def _ending(pod: dict[str, Any]) -> bool:
 
 
 def _items(bed: Bed, *which: str) -> list[dict[str, Any]]:
-    text = bed.kubectl("get", *which, "-o", "json", check=False)
-    return list(json.loads(text)["items"]) if text else []
+    """Asked again for a while: an API server that is too busy to answer must not look like an empty cluster."""
+    found: list[dict[str, Any]] = []
+
+    def ask() -> bool:
+        found[:] = json.loads(bed.kubectl("get", *which, "-o", "json"))["items"]
+        return True
+
+    wait_until(ask, seconds=ANSWER_SECONDS, what=f"answer about {which[0]}")
+    return found
 
 
 def _mean(sent: list[Sent]) -> float | None:

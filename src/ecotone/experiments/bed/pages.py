@@ -29,6 +29,10 @@ def sophos_table(results: Path) -> str:
     return _campaigns(sorted(results.glob("testbed-sophos-*ms.json"), key=_latency))
 
 
+def applications_table(results: Path) -> str:
+    return _campaigns(results / f"testbed-{name}.json" for name in ("taxi", "messaging", "stress"))
+
+
 def _campaigns(files: Iterable[Path]) -> str:
     rows, machines = [], []
     for document in _documents(files):
@@ -100,6 +104,7 @@ def faults_table(results: Path) -> str:
 
 _TABLES: dict[str, Callable[[Path], str]] = {
     "testbed-sophos": sophos_table,
+    "testbed-applications": applications_table,
     "testbed-agreement": agreement_table,
     "testbed-faults": faults_table,
 }

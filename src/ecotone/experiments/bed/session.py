@@ -17,6 +17,7 @@ from ecotone.sim.scenario.schema import Scenario
 from ecotone.testbed.bed import DEFAULT_CORES, Bed
 from ecotone.testbed.images.contents import all_images
 from ecotone.testbed.layout import topology_of
+from ecotone.testbed.processes import ended_in_order
 
 
 @contextmanager
@@ -24,7 +25,7 @@ def session(
     scenario: Scenario, *, say: Callable[[str], None], cores: float = DEFAULT_CORES, clock: bool = False
 ) -> Iterator[Player]:
     """The scenario's nodes and network, up; gone afterwards, whatever happened. `clock`: one that can be set."""
-    with TemporaryDirectory(prefix="ecotone-experiment-") as folder:
+    with ended_in_order(), TemporaryDirectory(prefix="ecotone-experiment-") as folder:
         bed = Bed(Path(folder) / "bed")
         false_clock = FalseClock(Path(folder) / "clock") if clock else None
         bed.up(topology_of(scenario), images=list(all_images(bed.binaries, say=say).values()), cores=cores, say=say)

@@ -8,6 +8,10 @@ from ecotone.testbed.layout import API_ADDRESS, BRIDGE, BedNode
 from ecotone.testbed.processes import run
 
 
+def bridge_exists() -> bool:
+    return bool(run("ip", "-o", "link", "show", BRIDGE, check=False))
+
+
 def create_bridge() -> None:
     run("ip", "link", "add", BRIDGE, "type", "bridge")
     run("ip", "address", "add", f"{API_ADDRESS}/24", "dev", BRIDGE)
