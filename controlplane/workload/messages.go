@@ -45,7 +45,7 @@ type messenger struct {
 	config  broker
 	handle  func(endpoint string) error
 	ending  chan struct{}
-	busy    sync.WaitGroup // deliveries that are being handled
+	busy    sync.WaitGroup // queues that are read, and deliveries that are being handled
 
 	lock    sync.Mutex
 	current *connected
@@ -137,6 +137,14 @@ func (m *messenger) connect() (*connected, error) {
 		<-closed
 		close(made.lost)
 	}()
+	// A broker ends a channel that it was asked something wrong on; a new connection begins from what is declared.
+	for _, channel := range []*amqp.Channel{made.plain, made.confirmed} {
+		ended := channel.NotifyClose(make(chan *amqp.Error, 1))
+		go func() {
+			<-ended
+			_ = connection.Close()
+		}()
+	}
 	return made, nil
 }
 
@@ -200,7 +208,7 @@ func (m *messenger) consume(made *connected) error {
 			if err != nil {
 				return err
 			}
-			go m.take(each, channel, deliveries)
+			m.busy.Go(func() { m.take(each, channel, deliveries) })
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ from ecotone.experiments.bed.injecting import Fault, faults
 from ecotone.experiments.bed.parts import about, chosen, store, stored
 from ecotone.experiments.bed.playing import Player
 from ecotone.experiments.bed.session import machine, session
-from ecotone.experiments.campaign.registry import Options, Result, Table
+from ecotone.experiments.campaign.registry import Cell, Options, Result, Table
 from ecotone.sim.scenario import Scenario, load_scenario
 from ecotone.testbed.application.users import Sent, Users, plans
 from ecotone.testbed.bed import Bed
@@ -38,7 +38,10 @@ FILE = "testbed-faults.json"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`unserved_seconds`: the longest time without any answer. `sent_there`: pods bound to a node that was cut off."""
+    """`unserved_seconds`: the longest time without any answer. `sent_there`: pods bound to a node that was cut off.
+
+    `waited_for`: what was the last to be as it should be after healing.
+    """
 
     fault: str
     node: str
@@ -50,6 +53,7 @@ class Found:
     pods_moved: int
     sent_there: int
     converged_seconds: float | None
+    waited_for: list[str]
     mean_before_ms: float | None
     mean_after_ms: float | None
 
@@ -123,7 +127,7 @@ def _suffer(player: Player, users: Users, fault: Fault, began: float, *, settle:
     finally:
         fault.heal(player, node)
     healed = time.monotonic()
-    converged = _converged(bed, healed)
+    converged, waited_for = _converged(bed, healed)
     moved = len({uid for uid, pod in pods(bed).items() if uid not in old and _service(pod) == MIDDLE})
     time.sleep(settle)
     sent = users.sent()
@@ -140,18 +144,21 @@ def _suffer(player: Player, users: Users, fault: Fault, began: float, *, settle:
         pods_moved=moved,
         sent_there=len(sent_there),
         converged_seconds=converged,
+        waited_for=waited_for,
         mean_before_ms=_mean([each for each in sent if first - 20 <= each.at < first]),
         mean_after_ms=_mean([each for each in sent if each.at >= time.monotonic() - began - 20]),
     )
 
 
-def _converged(bed: Bed, healed: float) -> float | None:
-    """Seconds after healing until everything is as it should be; None if that did not happen."""
+def _converged(bed: Bed, healed: float) -> tuple[float | None, list[str]]:
+    """Seconds after healing until everything is as it should be, None if that did not happen; and what was so last."""
+    last: list[str] = []
     while time.monotonic() - healed < CONVERGED_SECONDS:
-        if not unsettled(bed):
-            return round(time.monotonic() - healed, 1)
+        if not (found := unsettled(bed)):
+            return round(time.monotonic() - healed, 1), last
+        last = found
         time.sleep(LOOK_SECONDS)
-    return None
+    return None, last
 
 
 def unsettled(bed: Bed) -> list[str]:
@@ -224,5 +231,9 @@ def table(rows: list[dict[str, Any]]) -> Table:
     return Table(
         "Faults on real nodes",
         [each.replace("_", " ") for each in header],
-        [[row[each] for each in header] for row in rows],
+        [[_cell(row[each]) for each in header] for row in rows],
     )
+
+
+def _cell(value: Any) -> Cell:
+    return ", ".join(value) if isinstance(value, list) else value

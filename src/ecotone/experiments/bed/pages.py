@@ -54,11 +54,21 @@ def _campaigns(files: Iterable[Path]) -> str:
                     _ms(simulated.get("p95_ms")),
                     _ms(simulated.get("mean_ms")),
                     _number(simulated.get("evictions")),
+                    _counted(document["runs"], each["policy"]),
+                    _counted(document["simulated"]["runs"], each["policy"]),
                 ]
             )
     header = ["scenario", "contender", "p95 ms", "95 % interval", "vs kube-default", "mean ms", "failed", "pods moved",
-              "trials", "simulated p95", "simulated mean", "simulated moves"]  # fmt: skip
+              "trials", "simulated p95", "simulated mean", "simulated moves", "latency counted", "simulated"]  # fmt: skip
     return _table(header, rows, machines)
+
+
+def _counted(runs: Sequence[dict[str, Any]], policy: str) -> str:
+    """The latency counted by tier, where the scenario has such a thing."""
+    found = [
+        run["edge_latency_ms"] for run in runs if run["policy"] == policy and run.get("edge_latency_ms") is not None
+    ]
+    return _ms(sum(found) / len(found)) if found else "-"
 
 
 def agreement_table(results: Path) -> str:
