@@ -14,7 +14,7 @@ from ecotone.model.selectors import Taint
 from ecotone.sim.scenario.schema import Link, NetworkSpec, NodeSpec, Scenario, Service
 
 INFRASTRUCTURE = "infrastructure"
-TAINT = Taint(key="ecotone.dev/infrastructure", value="", effect="NoSchedule")
+TAINT = Taint("node-role.kubernetes.io/control-plane")  # as on any node that is there for the cluster itself
 _MEBIBYTE = 2**20
 SPARE_CPU = 50  # millicores: the probe's 20, and some of an input proxy
 SPARE_MEMORY = 512 * _MEBIBYTE  # the kubelet's 100, the probe's 96, an input proxy's 64, sidecars of 64 each
