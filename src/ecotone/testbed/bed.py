@@ -17,7 +17,7 @@ from ecotone.model.errors import InputError, OutsideError
 from ecotone.testbed import figures, processes, requirements, state
 from ecotone.testbed.control_plane import ControlPlane
 from ecotone.testbed.images import store
-from ecotone.testbed.layout import API_ADDRESS, NAME, RECORD, BedNode, Paths, Topology, quota_share
+from ecotone.testbed.layout import API_ADDRESS, NAME, RECORD, BedNode, Paths, Topology, quota_share, reserved
 from ecotone.testbed.node import cgroups, network
 from ecotone.testbed.node.runtime import NodeRuntime, cut_power
 from ecotone.testbed.state import BedState
@@ -131,6 +131,10 @@ class Bed:
             processes.wait_until(lambda: not self._not_ready(), seconds=READY_SECONDS, what="ready nodes")
         except OutsideError as error:
             raise OutsideError(f"{error}: {self._last_words()}") from None
+        for node in running.topology.nodes:
+            given = [f"{key}={value}" for key, value in node.spec.labels.items() if reserved(key)]
+            if given:
+                self.kubectl("label", "node", node.name, *given)
         say("all nodes ready")
 
     def _start_figures(self) -> processes.Daemon:

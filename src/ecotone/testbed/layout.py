@@ -81,6 +81,11 @@ class Topology:
         return self.default
 
 
+def reserved(label: str) -> bool:
+    """True if a kubelet must not say this label of its own node: an administrator does."""
+    return label.partition("/")[0].endswith("node-role.kubernetes.io")
+
+
 def topology_of(scenario: Scenario) -> Topology:
     """The cluster part of a scenario as a bed; what a bed cannot be is refused."""
     if len(scenario.nodes) > MOST_NODES:

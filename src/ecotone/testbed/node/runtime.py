@@ -16,7 +16,7 @@ from typing import Any
 from ecotone.testbed import processes
 from ecotone.testbed.control_plane import ControlPlane
 from ecotone.testbed.images.contents import PAUSE_IMAGE
-from ecotone.testbed.layout import DNS_SERVICE, POD_RANGE, BedNode
+from ecotone.testbed.layout import DNS_SERVICE, POD_RANGE, BedNode, reserved
 from ecotone.testbed.processes import Daemon
 from ecotone.testbed.requirements import cni_directory
 
@@ -89,7 +89,7 @@ class NodeRuntime:
         return socket.exists() and "Server" in processes.run(*_enter(init), "ctr", "version", check=False)
 
     def _labels(self) -> str:
-        labels = dict(self.node.spec.labels)
+        labels = {key: value for key, value in self.node.spec.labels.items() if not reserved(key)}
         if self.node.spec.tier is not None:
             labels.setdefault("ecotone.dev/tier", self.node.spec.tier)
         return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
