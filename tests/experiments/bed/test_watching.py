@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ecotone.experiments.bed.playing import fits_nowhere
 from ecotone.experiments.bed.watching import Watching
 from ecotone.testbed.bed import Bed
 
@@ -43,3 +44,10 @@ def test_a_replacement_that_starts_later_is_a_move_as_well(tmp_path: Path) -> No
 def test_pods_that_stay_and_those_of_the_first_sample_are_none(tmp_path: Path) -> None:
     stay = [pod("web", 1, "a"), pod("db", 1, "b")]
     assert moved(watching(tmp_path, stay, stay, [*stay, pod("web", 2, "c")])) == []
+
+
+def test_a_pod_fits_nowhere_once_a_scheduler_has_said_so() -> None:
+    told = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]
+    assert fits_nowhere({"status": {"conditions": told}})
+    assert not fits_nowhere({"status": {"conditions": [{"type": "PodScheduled", "status": "True"}]}})
+    assert not fits_nowhere({"status": {}})

@@ -37,12 +37,14 @@ from ecotone.testbed.application.workload import PORT, application_objects
 from ecotone.testbed.bed import Bed
 from ecotone.testbed.images.contents import ECOTONE_IMAGE, ENVOY_IMAGE
 from ecotone.testbed.node import cgroups
+from ecotone.testbed.processes import wait_until
 
 SYSTEM = "kube-system"
 LOOK_SECONDS = 3.0
 READY_SECONDS = 240.0
 UPSTREAM_SECONDS = 20
 IDLE_SECONDS = 15.0
+SECOND_THOUGHT_SECONDS = 10.0
 _VERSION = "ecotone.dev/v1alpha1"
 _NOTHING: Breakdown = dict.fromkeys(NAMES)
 
@@ -139,7 +141,8 @@ class Player:
             self.sent = sent = users.sent()
             if self.calibrating:
                 self.overhead, self.calibrated = per_visit(scenario, sent, self.spent), True
-            return record(scenario, sent, watching, busy, contender=contender.name, trial=trial)
+            unplaced = [each["metadata"]["name"] for each in self._pods(namespace) if fits_nowhere(each)]
+            return record(scenario, sent, watching, busy, unplaced, contender=contender.name, trial=trial)
         finally:
             users.end()
             if upstream is not None:
@@ -178,8 +181,28 @@ class Player:
             self.bed.apply(_only_where_users_enter(proxy, entry, scenario))
         metadata = {"name": scenario.application.name, "namespace": namespace}
         self.bed.apply([{"apiVersion": _VERSION, "kind": "AppGroup", "metadata": metadata, "spec": group}])
-        self._ready(namespace, *(f"deployment/{each.name}" for each in services))
+        wait_until(lambda: not self._unsettled(namespace), seconds=READY_SECONDS, what=f"settled pods in {namespace}")
+        if any(fits_nowhere(each) for each in self._pods(namespace)):
+            time.sleep(SECOND_THOUGHT_SECONDS)  # a scheduler may still find room
+            wait_until(
+                lambda: not self._unsettled(namespace), seconds=READY_SECONDS, what=f"settled pods in {namespace}"
+            )
         self._ready(namespace, *(f"daemonset/{entry}-input" for entry in entries(scenario)))
+
+    def _unsettled(self, namespace: str) -> list[str]:
+        """Pods of the application that are neither ready nor told to fit nowhere, and services that have none yet."""
+        pods = self._pods(namespace)
+        lacking = json.loads(self.bed.kubectl("get", "deployments", "-n", namespace, "-o", "json"))["items"]
+        found = [
+            each["metadata"]["name"] for each in lacking if each["status"].get("replicas", 0) < each["spec"]["replicas"]
+        ]
+        return found + [
+            each["metadata"]["name"] for each in pods if not _holds(each, "Ready", "True") and not fits_nowhere(each)
+        ]
+
+    def _pods(self, namespace: str) -> list[dict[str, Any]]:
+        text = self.bed.kubectl("get", "pods", "-n", namespace, "-l", "app-group", "-o", "json")
+        return list(json.loads(text)["items"])
 
     def front(self, scenario: Scenario) -> Callable[[str, str], str]:
         """Where users of a service enter at a node."""
@@ -219,13 +242,29 @@ def _only_where_users_enter(objects: list[dict[str, Any]], entry: str, scenario:
     return objects
 
 
+def _holds(pod: dict[str, Any], condition: str, status: str) -> bool:
+    return any((one["type"], one["status"]) == (condition, status) for one in pod["status"].get("conditions", []))
+
+
+def fits_nowhere(pod: dict[str, Any]) -> bool:
+    """True if a scheduler has said so: with some placements the rest of an application has no room, as in the simulator."""
+    return _holds(pod, "PodScheduled", "False")
+
+
 def entries(scenario: Scenario) -> dict[str, int]:
     """The services at which users enter, each with the port that its input proxies have on their nodes."""
     return {name: PORT + number for number, name in enumerate(dict.fromkeys(load.service for load in scenario.load))}
 
 
 def record(
-    scenario: Scenario, sent: list[Sent], watching: Watching, busy: dict[str, float], *, contender: str, trial: int
+    scenario: Scenario,
+    sent: list[Sent],
+    watching: Watching,
+    busy: dict[str, float],
+    unplaced: list[str],
+    *,
+    contender: str,
+    trial: int,
 ) -> Run:
     """The same figures as of a simulated run; what the time went into is not known of a real one."""
     recorder = Recorder(warmup=scenario.warmup, intervals=len(scenario.load))
@@ -240,6 +279,7 @@ def record(
     recorder.close()
     moves = watching.moves()
     outcome = Outcome(recorder, watching.placement, busy, evictions=len(moves), moves=moves)
+    outcome.unplaced = unplaced
     outcome.edge_latency_ms = edge_latency_ms(scenario, watching.placement)
     found = figures(scenario, outcome, policy=contender, trial=trial)
     intervals = [replace_fields(each, breakdown_ms=_NOTHING) for each in found.intervals]
