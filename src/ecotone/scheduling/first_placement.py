@@ -49,7 +49,13 @@ def places(framework: Framework, state: ClusterState, placed: Collection[Pod]) -
     if len(spoken) < 2:
         return found
     for application in declared_applications(state, spoken, most=MOST, lateness=framework.lateness):
-        found |= _improved(framework, state, application, arrived)
+        better = _improved(framework, state, application, arrived)
+        for pods in arrived.values():
+            for pod in pods:
+                if pod.key in better:  # the next application finds the place taken
+                    state.drop_pod(pod.key)
+                    state.assume(pod, better[pod.key].node)
+        found |= better
     return found
 
 

@@ -249,14 +249,16 @@ class Search:
         return np.concatenate(found) if found else here[np.newaxis][:0]
 
     def _exchanges(self, here: Floats) -> Floats:
-        """Two nodes with everything that stands on them and may move exchanged."""
-        nodes = here.shape[1]
-        used = [held > 0 for held in here[self._movable].sum(axis=0).tolist()]
-        pairs = [(a, b) for a in range(nodes) for b in range(a + 1, nodes) if used[a] or used[b]]
-        found = np.repeat(here[np.newaxis], len(pairs), axis=0)
-        for number, (a, b) in enumerate(pairs):
-            found[number, self._movable, a] = here[self._movable, b]
-            found[number, self._movable, b] = here[self._movable, a]
+        """Two nodes with everything that stands on them and may move exchanged; of many nodes those in use."""
+        movable = self._movable
+        held = here[movable].sum(axis=0) > 0
+        nodes = np.flatnonzero(held) if len(held) > _NEAREST else np.arange(len(held))
+        one, other = (nodes[each] for each in np.triu_indices(len(nodes), k=1))
+        some = held[one] | held[other]
+        one, other = one[some, np.newaxis], other[some, np.newaxis]
+        found = np.repeat(here[np.newaxis], len(one), axis=0)
+        each = np.arange(len(one))[:, np.newaxis]
+        found[each, movable, one], found[each, movable, other] = here[movable, other], here[movable, one]
         return found
 
     def _swaps(self, here: Floats, cost: float, workload: int, places: Ints) -> Floats:
