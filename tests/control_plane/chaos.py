@@ -18,7 +18,7 @@ from typing import Any
 
 from aiohttp import web
 
-from control_plane.closed_loop import DEPLOYMENTS, MERGE, RESERVATIONS, status
+from control_plane.closed_loop import DEPLOYMENTS, GROUPS, MERGE, RESERVATIONS, status
 from control_plane.cluster import Cluster, Refused
 from control_plane.faulty_proxy import Fault
 from control_plane.processes import wait_until
@@ -245,6 +245,19 @@ class Troubles:
             self._in_mid_move("twice")
             time.sleep(1.0)
         second.kill()
+
+    def see_to_the_breaker(self) -> None:
+        """Three bad replacements in a row stop the descheduler for ten minutes; somebody who has seen to it starts it anew.
+
+        Without that a campaign would wait for faults that cannot come: nothing moves meanwhile.
+        """
+        if not status(self._cluster).get("breaker", {}).get("until"):
+            return
+        self.made["breaker opened"] += 1
+        self.programs["descheduler"].kill()
+        forgotten = {"status": {"breaker": None, "moves": None}}
+        self._cluster.call("PATCH", f"{GROUPS}/shop/status", forgotten, content_type=MERGE)
+        self.programs["descheduler"] = self._start["descheduler"]()
 
 
 def settle(cluster: Cluster, places: dict[str, list[str]]) -> None:
