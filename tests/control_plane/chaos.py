@@ -51,6 +51,8 @@ class Faults:
         if self._draw.random() > (0.3 if request.method != "GET" else 0.15):
             return None
         fault = self._draw.choice([Fault.REFUSE_500, Fault.REFUSE_409, Fault.REFUSE_429, Fault.LOSE_ANSWER])
+        if fault is Fault.LOSE_ANSWER and "limit" in request.query and self._draw.random() < 0.75:
+            fault = Fault.REFUSE_500  # a list that gets no answer keeps a program from its work for twenty seconds
         self.made[f"{what} {fault.name.lower().replace('_', ' ')}"] += 1
         return fault
 

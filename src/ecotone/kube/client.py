@@ -39,7 +39,7 @@ REFUSAL_LIMIT = 1 << 20
 _CHUNK = 1 << 20
 READ_ATTEMPTS = 4
 THROTTLED_ATTEMPTS = 6
-LEAST_PAGE_SECONDS = 30.0
+CONNECT_SECONDS = 10.0
 
 _encode = msgspec.json.Encoder().encode
 
@@ -67,11 +67,6 @@ class ApiClient:
     def connection(self) -> Connection:
         return self._connection
 
-    @property
-    def page_timeout(self) -> float:
-        """Seconds for one page of a list, which takes a busy server longer than other answers."""
-        return max(LEAST_PAGE_SECONDS, 4 * self._timeout)
-
     async def __aenter__(self) -> ApiClient:
         tls: ssl.SSLContext | bool = self._connection.tls if self._connection.tls is not None else True
         connector = aiohttp.TCPConnector(limit=self._connections, ssl=tls, keepalive_timeout=60)
@@ -84,7 +79,7 @@ class ApiClient:
             read_bufsize=1 << 20,
             max_line_size=1 << 16,
             max_field_size=1 << 16,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=10),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
         )
         return self
 
@@ -108,14 +103,16 @@ class ApiClient:
         content_type: str = JSON,
         timeout: float | None = None,
         deadline: float | None = None,
+        silence: float | None = None,
         patient: bool = True,
     ) -> bytes:
         """The body of a 2xx answer.
 
         ``patient`` waits out a 429; an eviction is not, since there 429 is the answer and not a delay.
 
-        ``timeout`` bounds one attempt. ``deadline`` (``time.monotonic``) bounds all of them: a leader whose lease is
-        running out passes its end, so that nothing it sent is still under way when another leader starts.
+        ``timeout`` bounds one attempt, and ``silence`` how long nothing of its answer may arrive. ``deadline``
+        (``time.monotonic``) bounds all of them: a leader whose lease is running out passes its end, so that nothing it
+        sent is still under way when another leader starts.
         """
         data = body if isinstance(body, bytes) or body is None else _encode(body)
         backoff = Backoff()
@@ -124,7 +121,9 @@ class ApiClient:
             attempts += 1
             try:
                 budget = self._budget(timeout, deadline, f"{method} {path}")
-                return await self._attempt(method, path, data, query=query, content_type=content_type, budget=budget)
+                return await self._attempt(
+                    method, path, data, query=query, content_type=content_type, budget=budget, silence=silence
+                )
             except ApiError as error:
                 if error.status == 401 and attempts == 1:
                     self._connection.tokens.invalidate()
@@ -161,6 +160,7 @@ class ApiClient:
         query: Mapping[str, str] | None,
         content_type: str,
         budget: float,
+        silence: float | None,
     ) -> bytes:
         headers: dict[str, str] = {}
         try:
@@ -176,6 +176,7 @@ class ApiClient:
                     headers=headers,
                     server_hostname=self._connection.server_hostname,
                     allow_redirects=False,
+                    timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=silence),
                 ) as answer:
                     content = await _bounded(answer)
                     if answer.status >= 300:
@@ -185,7 +186,8 @@ class ApiClient:
             if not headers:
                 awaited = self._connection.tokens.awaited()
                 raise OutsideError(f"no token from {awaited} within {budget:.3g} s") from None
-            raise UnreachableError(f"no answer within {budget:.3g} s to {method} {path}") from None
+            waited = budget if silence is None else min(budget, silence)
+            raise UnreachableError(f"no answer within {waited:.3g} s to {method} {path}") from None
         except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
             raise UnreachableError(f"{method} {path}: {_plain(error)}") from None
 

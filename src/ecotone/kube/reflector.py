@@ -33,6 +33,9 @@ T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 PAGE = 2_000
+PAGE_SECONDS = 120.0
+PAGE_SILENCE_SECONDS = 20.0
+"""A page may take long over a thin line; of one whose answer was lost nothing arrives at all."""
 SILENCE_SECONDS = 150.0
 WATCH_SECONDS = (300, 600)
 MOST_TOLD = 256
@@ -169,7 +172,9 @@ class Reflector(Generic[T]):
             query = {**self._selectors, "limit": str(PAGE)}
             if token:
                 query["continue"] = token
-            answer = await self._client.request("GET", self._path, query=query, timeout=self._client.page_timeout)
+            answer = await self._client.request(
+                "GET", self._path, query=query, timeout=PAGE_SECONDS, silence=PAGE_SILENCE_SECONDS
+            )
             page = decoder.decode(answer)
             raws += page.items or []
             token = page.metadata.continue_
