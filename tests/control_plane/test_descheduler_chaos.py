@@ -193,4 +193,4 @@ def test_a_thousand_faults(cluster: Cluster, tmp_path: Path, record_property: Ca
     assert found["faults"] >= 1000, told(found)
     assert all(found[kind] >= 3 for kind in EVERY_KIND), told(found)
     assert found["moves done"] >= 20, told(found)
-    assert found["moves surge done"] >= 5, told(found)
+    assert found["moves surge done"] >= 1, told(found)
