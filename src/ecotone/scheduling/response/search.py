@@ -185,10 +185,10 @@ class Search:
         moves = [self._alone(here, workload, places[workload]) for workload in group]
         costs = np.split(self.cost(np.concatenate(moves)), np.cumsum([len(each) for each in moves])[:-1])
         found: list[tuple[float, int, Floats]] = []
-        for workload, places, each in zip(group, moves, costs, strict=True):
+        for workload, tried, each in zip(group, moves, costs, strict=True):
             least = int(np.argmin(each)) if len(each) else 0
             if len(each) and each[least] < cost - _GAIN:
-                found.append((float(each[least]), workload, places[least, workload]))
+                found.append((float(each[least]), workload, tried[least, workload]))
         if not found:
             return here, cost
         found.sort(key=lambda each: each[:2])
