@@ -135,7 +135,7 @@ def pattern(listed: str, meaning: str) -> re.Pattern[str]:
     [
         ("explain -f {export} shop/front-end-ztc9lctcwb-6kbms", outputs.EXPLAIN, outputs.EXPLAIN_SOMETIMES),
         ("plan -f {export} --deschedule", outputs.PLAN, outputs.PLAN_SOMETIMES),
-        ("simulate messaging -p ecotone", outputs.SIMULATE, outputs.SIMULATE_SOMETIMES),
+        ("simulate replicas-1-moving -p ecotone", outputs.SIMULATE, outputs.SIMULATE_SOMETIMES),
     ],
     ids=["explain", "plan", "simulate"],
 )
