@@ -63,4 +63,5 @@ def test_services_follow_the_users_and_the_network(shown: tuple[str, dict[str, A
     run = next(each for each in shown[1]["runs"] if each["policy"] == "ecotone")
     places = [max(where["gateway"], key=where["gateway"].get) for _, where in run["placement"] if where.get("gateway")]
     changes = [place for index, place in enumerate(places) if index == 0 or place != places[index - 1]]
-    assert changes == ["cloud-1", "harbour", "park", "fog-1", "park"]
+    # Half-way between the two while the crowd is on its way from the harbour to the park.
+    assert changes == ["cloud-1", "harbour", "fog-1", "park", "fog-1", "park"]
