@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from ecotone.experiments.campaign.registry import Result
 
 Where = Literal["simulator", "testbed"]
+_NO_FIGURES = ("report", "workers", "dask", "folder", "output")
 HELP = """Reproduce a published table or figure and print it beside the published numbers. Without a name: what there is.
 
 Examples:
@@ -33,6 +35,7 @@ def register(app: typer.Typer) -> None:
 
 
 def experiment(  # noqa: PLR0917 - typer reads the options from here
+    context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="Which one.", show_default=False)] = None,
     quick: Annotated[bool, typer.Option("--quick", help="The same shape in minutes.")] = False,
     trials: Annotated[
@@ -83,8 +86,7 @@ def experiment(  # noqa: PLR0917 - typer reads the options from here
 
     check_output(output)
     if name is None:
-        for each in EXPERIMENTS.values():
-            typer.echo(each.name if output == "name" else f"{each.name:16} {each.summary}")
+        show_names({each.name: each.summary for each in EXPERIMENTS.values()}, output)
         return
     if chains not in ("single", "full"):
         raise InputError(f"unknown chains {chains!r}", hint="single or full")
@@ -101,25 +103,55 @@ def experiment(  # noqa: PLR0917 - typer reads the options from here
             runs=trials, seed=seed, report=report, quick=quick, latencies=tuple(latency or ()), users=tuple(users or ()),
             variant=chosen, policies=policies, workers=workers, dask=dask, folder=folder, testbed=on == "testbed",
             only=tuple(only or ()), seconds=seconds,
-            progress=progress,
+            command=again(context), progress=progress,
             say=lambda text: typer.echo(text, err=True),
         )  # fmt: skip
         result = found.run(options)
+    written = list(result.plots)
+    if report is not None:
+        from ecotone.experiments.report.experiment import write_experiment
+
+        written.insert(0, write_experiment(result, report, summary=found.summary, command=again(context)))
     show(result, output)
-    for path in result.plots:
+    for path in written:
         typer.echo(f"wrote {path}", err=True)
 
 
+def again(context: typer.Context) -> str:
+    """The command that gives these figures: what was asked for, without where it ran and what it wrote."""
+    words = ["ecotone", "experiment"]
+    for option in context.command.params:
+        value = context.params.get(option.name or "")
+        if option.name in _NO_FIGURES or value is None or value == option.default:
+            continue
+        values = value if isinstance(value, list | tuple) else [value]
+        for each in values:
+            if option.param_type_name == "argument":
+                words.append(str(each))
+            elif each is True:
+                words.append(option.opts[0])
+            elif each is False:
+                words.append(option.secondary_opts[0])
+            else:
+                words += [option.opts[0], str(each)]
+    return shlex.join(words)
+
+
+def show_names(summaries: dict[str, str], output: str) -> None:
+    from ecotone.cli.terminal.output import Output, print_document, print_names, print_table
+
+    if output in ("json", "yaml"):
+        print_document([{"name": name, "summary": text} for name, text in summaries.items()], Output(output))
+    elif output == "name":
+        print_names(summaries)
+    else:
+        print_table(("NAME", "REPRODUCES"), list(summaries.items()), output=Output(output))
+
+
 def show(result: Result, output: str) -> None:
-    whole = {
-        "experiment": result.name,
-        "tables": [
-            {"title": each.title, "header": list(each.header), "rows": [list(row) for row in each.rows]}
-            for each in result.tables
-        ],
-        "notes": list(result.notes),
-        "figures": dict(result.figures),
-    }
+    from ecotone.experiments.report.experiment import as_data
+
+    whole = as_data(result)
     if output == "json":
         typer.echo(json.dumps(whole, indent=1))
     elif output == "yaml":

@@ -13,6 +13,10 @@ from ecotone.drawing.charts.scale import Scale
 from ecotone.drawing.html import Markup, element
 from ecotone.drawing.numbers import shortened
 
+MOST_LETTERS = 20
+_LEAST_ROOM = 104
+_LETTER = 7.6  # pixels, in the widest of the usual fonts
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -24,18 +28,23 @@ class Row:
 
 
 def rows(
-    drawn: Sequence[Row], *, scale: Scale, axis: Sequence[tuple[float, str]], row_height: int, label: str, left: int = 104,
-    right: int = 14, letters: int = 15,
+    drawn: Sequence[Row], *, scale: Scale, axis: Sequence[tuple[float, str]], row_height: int, label: str, right: int = 14,
 ) -> Markup:  # fmt: skip
+    """Names have the room they need, up to `MOST_LETTERS`."""
     height = row_height * len(drawn)
     marks: list[object] = [vertical_axis_labels(scale, height=height, labels=axis, lines=True)]
     for number, row in enumerate(drawn):
         name = element(
-            "text", shortened(row.name, letters), element("title", row.detail or row.name), x=-10, y=row_height / 2 + 4,
+            "text", shortened(row.name, MOST_LETTERS), element("title", row.detail or row.name), x=-10, y=row_height / 2 + 4,
             class_="name end",
         )  # fmt: skip
         marks.append(element("g", name, row.marks, transform=f"translate(0 {number * row_height})"))
-    return chart(marks, height=height, label=label, left=left, right=right, top=4)
+    return chart(marks, height=height, label=label, left=_room(drawn), right=right, top=4)
+
+
+def _room(drawn: Sequence[Row]) -> int:
+    longest = max((min(MOST_LETTERS, len(row.name)) for row in drawn), default=0)
+    return max(_LEAST_ROOM, 14 + round(_LETTER * longest))
 
 
 def bar(scale: Scale, low: float, high: float, *, y: float, height: float, class_: str, title: str) -> Markup:

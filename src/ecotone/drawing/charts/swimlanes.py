@@ -57,7 +57,7 @@ def lanes(
     for index, (service, found) in enumerate(services.items()):
         top = index * LANE
         bars = stretched(_bars(service, found, x, colours), height=_BAR)
-        name = element("text", shortened(service, 15), element("title", service), x=-10, y=12, class_="name small end")
+        name = element("text", shortened(service, 14), element("title", service), x=-10, y=12, class_="name small end")
         found_here = marks.get(service, ())
         moved = [_mark(x.at(at), said, small=len(found_here) > _CROWD) for at, said in found_here]
         drawn.append(element("g", name, bars, _labels(found, x, colours), moved, transform=f"translate(0 {top})"))

@@ -41,6 +41,8 @@ class Options:
     testbed: bool = False
     only: Sequence[str] = ()
     seconds: float | None = None
+    command: str = ""
+    """What a person would type to run it again."""
     progress: Callable[[float, int], None] | None = None
     say: Callable[[str], None] | None = None
 

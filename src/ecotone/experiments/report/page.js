@@ -122,6 +122,11 @@ for (const chart of document.querySelectorAll("svg.chart, svg.graph")) {
   chart.before(button("SVG", "Save this chart as SVG", () => save(named(name, ".svg"), "image/svg+xml", standalone(chart))));
 }
 
+for (const plot of document.querySelectorAll("img.plot")) {
+  const bytes = () => Uint8Array.from(atob(plot.src.split(",")[1]), (each) => each.charCodeAt(0));
+  plot.before(button("SVG", "Save this chart as SVG", () => save(named(plot.alt, ".svg"), "image/svg+xml", bytes())));
+}
+
 const data = document.getElementById("data");
 if (data) {
   const unpacked = async () => {
@@ -129,6 +134,6 @@ if (data) {
     const bytes = Uint8Array.from(atob(data.textContent), (each) => each.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).blob();
   };
-  const all = button("All data as JSON", "What simulate -o json prints", async () => save("result.json", "application/json", await unpacked()));
+  const all = button("All data as JSON", "What -o json prints", async () => save("result.json", "application/json", await unpacked()));
   document.querySelector("footer h2").after(all);
 }

@@ -60,12 +60,17 @@ def write_report(
 def page(result: Mapping[str, Any], scenario: Scenario | None, extra: Mapping[str, Any] = _NOTHING) -> str:
     name = str(result.get("scenario") or (scenario.name if scenario is not None else "simulation"))
     title = str(extra.get("title") or name)
+    return document(title, _content(result, scenario, extra, title), extra.get("data") or result)
+
+
+def document(title: str, content: object, data: Mapping[str, Any]) -> str:
+    """A whole page: the content with style and script, and the data it may be asked for."""
     body = element(
         "body",
         element("a", "Skip to the figures", href="#figures", class_="skip"),
-        _content(result, scenario, extra, title),
+        content,
         element("div", id="tooltip", aria_hidden="true", hidden=True),
-        data_of(extra.get("data") or result),
+        data_of(data),
         element("script", Markup(_resource("page.js"))),
     )
     return f"<!doctype html>\n{element('html', _head(title), body, lang='en')}\n"
@@ -126,7 +131,9 @@ def _pair(*halves: Markup | None) -> Markup | None:
 def _head(title: str) -> Markup:
     """The policy forbids the page to load anything, and any script but its own."""
     script = b64encode(sha256(_resource("page.js").encode()).digest()).decode()
-    allowed = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{script}'; base-uri 'none'"
+    allowed = (
+        f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{script}'; base-uri 'none'"
+    )
     return element(
         "head",
         element("meta", charset="utf-8"),

@@ -247,7 +247,7 @@ def _page(name: str, findings: Findings, options: Options, latency: float, notes
     extra = {
         "title": f"{name}, {latency:g} ms, {most} users",
         "notes": notes,
-        "command": f"ecotone experiment {name} --seed {options.seed}",
+        "command": options.command or f"ecotone experiment {name} --seed {options.seed}",
         "users": sweep,
     }
     return write_report(result, scenario, options.report / f"{name}-{latency:g}ms", extra=extra)

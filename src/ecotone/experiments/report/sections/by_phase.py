@@ -42,7 +42,7 @@ def by_phase(policies: Sequence[Policy], phases: Sequence[Phase]) -> Markup | No
         name = f"{phase.number}  {phase.call}"
         drawn.append(Row(name, marks, detail=phase.title))
     label = "95th percentile of the response time of each policy in each phase of load"
-    picture = rows(drawn, scale=scale, axis=axis, row_height=26, label=label, left=150, right=28, letters=24)
+    picture = rows(drawn, scale=scale, axis=axis, row_height=26, label=label, right=28)
     table = beside(
         ["phase", *(policy.name for policy in policies)],
         [

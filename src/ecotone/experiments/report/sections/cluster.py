@@ -131,7 +131,9 @@ def _links(scenario: Scenario, tiers: Sequence[_Tier]) -> list[Markup]:
             title = element("title", f"{one} – {other}: {ms(1000 * link.rtt)}")
             drawn.append(element("line", title, x1=across(x), x2=across(end_x), y1=y, y2=end_y, class_="link named"))
             if y == end_y:
-                text = element("text", ms(1000 * link.rtt), x=across((x + end_x) / 2), y=y - 6, class_="tick middle")
+                text = element(
+                    "text", ms(1000 * link.rtt), x=across((x + end_x) / 2), y=y - 6, class_="tick middle wide"
+                )
                 drawn.append(text)
     return drawn
 

@@ -23,8 +23,8 @@ def footer(
     text = extra.get("text")
     facts = [("Scenario", name)]
     if text is not None:
-        digest = sha256(str(text).encode(errors="backslashreplace")).hexdigest()[:16]
-        facts.append(("Scenario file", f"{extra.get('source', name)}, sha256 {digest}"))
+        hashed = sha256(str(text).encode(errors="backslashreplace")).hexdigest()[:16]
+        facts.append(("Scenario file", f"{extra.get('source', name)}, sha256 {hashed}"))
     if scenario is not None:
         facts.append(
             ("Length", f"{clock(scenario.duration)} simulated, the first {clock(scenario.warmup)} not measured")
@@ -34,14 +34,23 @@ def footer(
         ("Trials", str(trials)),
         ("Policies", ", ".join(policy.name for policy in policies)),
         ("Version", f"ecotone {ecotone.__version__}"),
-        ("Figures", f"sha256 {_digest(result)}"),
+        ("Figures", f"sha256 {digest(result)}"),
     ]
     command = extra.get("command") or _command(result, name, policies, trials, extra)
-    listed = element("dl", [element("div", element("dt", key), element("dd", value)) for key, value in facts])
     notes = [element("p", note) for note in extra.get("notes") or ()]
-    again = element("p", "The same command gives the same figures, to the byte:")
+    return again(facts, command, _file(text), notes)
+
+
+def again(
+    facts: Sequence[tuple[str, str]],
+    command: str,
+    *more: object,
+    sentence: str = "The same command gives the same figures, to the byte:",
+) -> Markup:
+    """The foot of every page: what it was made from, and the command that makes it again."""
+    listed = element("dl", [element("div", element("dt", key), element("dd", value)) for key, value in facts])
     code = element("pre", element("code", command), tabindex=0, aria_label="Command")
-    return element("footer", element("h2", "Get these figures again"), listed, again, code, _file(text), notes)
+    return element("footer", element("h2", "Get these figures again"), listed, element("p", sentence), code, *more)
 
 
 def _file(text: object) -> Markup | None:
@@ -64,7 +73,7 @@ def _command(
     return " ".join([*words, "--report", "report"])
 
 
-def _digest(result: Mapping[str, Any]) -> str:
+def digest(result: Mapping[str, Any]) -> str:
     """Of the figures as canonical JSON, to tell two pages' figures apart at a glance."""
     text = json.dumps(result, sort_keys=True, separators=(",", ":"), default=str)
     return sha256(text.encode(errors="backslashreplace")).hexdigest()[:16]

@@ -105,7 +105,7 @@ def _lane(policy: Policy, x: Scale, top: float) -> Markup:
         ticks.append(element("line", element("title", said), x1=place, x2=place, y1=top + 3, y2=top + _LANE - 3))
     base = element("line", x1="0", x2="100%", y1=top + _LANE / 2, y2=top + _LANE / 2, class_="grid")
     name = element(
-        "text", shortened(policy.name, 15), element("title", f"{policy.name}: {count(len(found))} moves in all trials"),
+        "text", shortened(policy.name, 12), element("title", f"{policy.name}: {count(len(found))} moves in all trials"),
         x=-10, y=top + _LANE / 2 + 4, class_=f"name small end f{policy.slot}",
     )  # fmt: skip
     faint = " faint" if len(policy.runs) > 1 else ""

@@ -34,9 +34,8 @@ def talk(policies: Sequence[Policy], scenario: Scenario | None, *, end: float) -
     )
     figures = [_figure(policy, calls[policy.name], sizes[policy.name], names, end) for policy in shown]
     far = _distances(scenario, names) if scenario is not None else None
-    reading = (
-        "Calls from the node in the row to the node in the column, the darker the more; users count where they enter. "
-    )
+    reading = "Calls from the node in the row to the node in the column, the stronger the colour, the more; "
+    reading += "users count where they enter. "
     reading += "What stands on the diagonal stays on its node and costs no round trip."
     if len(busy) > _MOST:
         reading += f" The {_MOST} busiest of {len(busy)} nodes are drawn."
