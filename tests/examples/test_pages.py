@@ -1,14 +1,14 @@
-"""Every command that the documentation shows: run and compared, or marked as one that cannot be run here, and then checked.
+"""Every command that the documentation shows is run: here, or where there is what it needs.
 
-Four kinds of blocks hold commands, each line of which begins with `$ `:
+Blocks of commands, each line of which begins with `$ `:
 
     ```console            is run by these tests, in a folder with the page's own files, and must print what the page shows;
+    ```console service    is started by these tests, asked whether it is well, and ended;
     ```console slow       is run by `make soak`, and must end well;
-    ```console cluster    needs a live cluster, root or a registry;
-    ```console long       takes longer than even that, or runs until it is ended.
-
-Of the last three, every `ecotone` line must be one that the command line understands, and every other one must name what
-is there.
+    ```console cluster    is run by tests/control_plane/test_pages.py against a real control plane;
+    ```console testbed    is run by tests/testbed_real/test_as_documented.py, on real nodes;
+    ```console long       takes hours, or is what runs these tests: only its small counterpart is run (`make -n`, collecting
+                          the tests), and where there is none (experiments on the test bed) it must be understood.
 """
 
 from __future__ import annotations
@@ -17,31 +17,38 @@ import os
 import re
 import shlex
 import shutil
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
 from importlib.util import find_spec
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
-from examples.transcripts import misunderstood, renewed, run, steps
+from examples.transcripts import (
+    DOCS,
+    FENCED,
+    PAGES,
+    TOSCA,
+    blocks,
+    commands,
+    lay_out,
+    misunderstood,
+    name_of,
+    renewed,
+    run,
+    steps,
+)
 
 ROOT = Path(__file__).parents[2]
-DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-PAGES = [*DOCS, *sorted((ROOT / "examples").glob("*/README.md"))]
-TOSCA = ROOT / "examples" / "tosca"
-EXPORT = ROOT / "examples" / "03-real-cluster" / "export.yaml"
-_FILE = re.compile(r"```(?:python|yaml)\n(# (\S+)\n.*?)```", flags=re.DOTALL)
-_FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 _COMMAND = re.compile(r"(?:sudo )?(?:ecotone|kubectl|make|docker|helm|python|pip) \S")
 _SLOW = "console slow"
-_UNRUN = (_SLOW, "console cluster", "console long")
-
-
-def name_of(page: Path) -> str:
-    return str(page.relative_to(ROOT))
-
-
-def blocks(page: Path) -> list[tuple[str, str]]:
-    return [(kind.strip(), body) for kind, body in _FENCED.findall(page.read_text(encoding="utf-8"))]
+_SERVICE = "console service"
+_LONG = "console long"
+_UNRUN = (_SLOW, _SERVICE, "console cluster", "console testbed", _LONG)
 
 
 @pytest.mark.parametrize(
@@ -55,14 +62,6 @@ def test_a_page_shows_what_its_commands_print(page: Path, tmp_path: Path, monkey
     if os.environ.get("ECOTONE_UPDATE_EXAMPLES"):
         page.write_text(now, encoding="utf-8")
     assert now == page.read_text(encoding="utf-8")
-
-
-def lay_out(text: str, folder: Path) -> None:
-    """The files that a page has, and those it may take to be there."""
-    shutil.copy(EXPORT, folder / "cluster.yaml")
-    shutil.copytree(TOSCA, folder, dirs_exist_ok=True)
-    for content, name in _FILE.findall(text):
-        (folder / name).write_text(content, encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -88,7 +87,7 @@ def test_the_pages_for_a_first_day_run_what_they_show() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_stand_in_blocks_that_say_whether_they_are_run(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    outside = _FENCED.sub("", text)
+    outside = FENCED.sub("", text)
     loose = [line for line in outside.splitlines() if line.startswith("    ") and _COMMAND.match(line.strip())]
     assert loose == []
     hidden = [
@@ -115,11 +114,65 @@ def test_commands_that_are_not_run_are_understood(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_inside_sentences_are_understood(page: Path) -> None:
-    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
     # Where a sentence only names a verb, or leaves a word to the reader, no more than verb and options can be asked for.
     quoted = [line.split("|")[0] for line in re.findall(r"`(ecotone [^`]*)`", text) if "…" not in line]
     troubles = {line: misunderstood(line) for line in quoted}
     assert {line: trouble for line, trouble in troubles.items() if trouble and trouble.startswith("No such")} == {}
+
+
+@pytest.mark.parametrize(
+    "line", [line for page in PAGES for line in commands(page, _SERVICE)], ids=lambda line: line.replace(" ", "-")
+)
+def test_a_service_is_well_and_ends_when_asked(line: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    words = shlex.split(re.sub(r"--listen \S+", f"--listen {address}", line))
+    assert words[0] == "ecotone" and address in words
+    with (tmp_path / "log").open("w") as log, subprocess.Popen([sys.executable, "-m", *words], stderr=log) as program:
+        try:
+            end = monotonic() + 60
+            while not healthy(address):
+                assert program.poll() is None and monotonic() < end, (tmp_path / "log").read_text()
+        finally:
+            program.send_signal(signal.SIGTERM)
+        assert program.wait(timeout=30) == 0
+
+
+def healthy(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://{address}/healthz", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    "line",
+    [line for page in PAGES for line in commands(page, _LONG) if not line.removeprefix("sudo ").startswith("ecotone")],
+)
+def test_the_small_counterpart_of_a_long_command_ends_well(line: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    command, folder = counterpart(line), tmp_path if line.endswith(" docs") else ROOT
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    if folder == tmp_path:
+        page = "testbed.md"
+        assert (tmp_path / "docs" / page).read_text() == (ROOT / "docs" / page).read_text()
+
+
+def counterpart(line: str) -> list[str]:
+    """What is run instead of a command that takes too long: the same program, told to do little."""
+    program, *words = shlex.split(line, comments=True)
+    if program == "make":
+        return ["make", "-n", *words]
+    assert program == "python", line
+    if words[1] == "pytest":
+        return [sys.executable, *words, "--collect-only", "-q"]
+    if words[1] == "benchmarks":
+        named = "from benchmarks.__main__ import known; import sys; sys.exit(not set(sys.argv[1:]) <= set(known()))"
+        return [sys.executable, "-c", named, *words[2:]]
+    return [sys.executable, *words]
 
 
 def trouble_with(line: str) -> str | None:

@@ -10,6 +10,7 @@ import contextlib
 import io
 import re
 import shlex
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,15 @@ import typer
 
 from ecotone.cli import application, main
 
-ROOT = Path(__file__).parents[2] / "examples"
+REPOSITORY = Path(__file__).parents[2]
+ROOT = REPOSITORY / "examples"
+DOCS = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+PAGES = [*DOCS, *sorted(ROOT.glob("*/README.md"))]
+TOSCA = ROOT / "tosca"
+EXPORT = ROOT / "03-real-cluster" / "export.yaml"
 _BLOCK = re.compile(r"```console\n(.*?)```", flags=re.DOTALL)
+_FILE = re.compile(r"```(?:python|yaml)\n(# (\S+)\n.*?)```", flags=re.DOTALL)
+FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,33 @@ def steps(text: str) -> list[Step]:
                 command, _, shown = part.partition("\n")
                 found.append(Step(command[2:], shown))
     return found
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Every fenced block of a page: what follows the fence, and what is inside."""
+    return [(kind.strip(), body) for kind, body in FENCED.findall(page.read_text(encoding="utf-8"))]
+
+
+def commands(page: Path, kind: str) -> list[str]:
+    """The commands in a page's blocks of one kind; a document that a command is fed with belongs to it."""
+    parts = [
+        part for each, body in blocks(page) if each == kind for part in re.split(r"^\$ ", body, flags=re.MULTILINE)
+    ]
+    return [
+        re.split(r"\s+# ", part.rstrip())[0] if "\n" not in part.rstrip() else part.rstrip() for part in parts if part
+    ]
+
+
+def lay_out(text: str, folder: Path) -> None:
+    """The files that a page has, and those it may take to be there."""
+    shutil.copy(EXPORT, folder / "cluster.yaml")
+    shutil.copytree(TOSCA, folder, dirs_exist_ok=True)
+    for content, name in _FILE.findall(text):
+        (folder / name).write_text(content, encoding="utf-8")
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(REPOSITORY))
 
 
 def run(command: str, *, notes: bool = True, allowed: Sequence[int] = (0, 1)) -> str:
