@@ -63,6 +63,10 @@ def written(folder: Path, *, node: str = "{}", workload: str = "{}") -> str:
         ("node", "{ecotone.dev/latencies: 'n2=10'}", "ecotone.dev/latencies cannot be read and counts as not given"),
         ("workload", "{ecotone.dev/traffic: '{\"db\": \"much\"}'}", "ecotone.dev/traffic: the figure of 'db'"),
         ("workload", "{ecotone.dev/index: first}", "ecotone.dev/index cannot be read"),
+        ("node", "{ecotone.dev/latencies: '{\"n2\": -1, \"n3\": \"x\"}'}", "the figures of 'n2' and 'n3' are no numbers that can be"),
+        ("node", "{ecotone.dev/tier: egde}", "ecotone.dev/tier 'egde' is no tier and counts as not given (did you mean edge?)"),
+        ("node", "{ecotone.dev/tier: orbit}", "ecotone.dev/tier 'orbit' is no tier and counts as not given (cloud, fog or edge)"),
+        ("workload", "{ecotone.dev/affinity: '{\"wep\": 5}'}", "ecotone.dev/affinity names 'wep', and there is no such workload (did you mean web?)"),
     ],
 )  # fmt: skip
 def test_an_annotation_that_cannot_be_used(run: Run, tmp_path: Path, where: str, notes: str, says: str) -> None:

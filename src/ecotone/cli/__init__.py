@@ -287,7 +287,7 @@ def _say(message: str, code: int) -> int:
 def _usage(error: Any) -> str:
     context = getattr(error, "ctx", None)
     where = "" if context is None else f" (see {context.command_path} --help)"
-    return f"{error.format_message()}{where}"
+    return f"{error.format_message().replace(': Value error, ', ': ')}{where}"
 
 
 def _one_line(message: str) -> str:

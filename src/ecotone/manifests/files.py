@@ -17,6 +17,7 @@ from ecotone.manifests.decoding import Found, decode, limit, looks_like_json, re
 from ecotone.manifests.expansion import in_file_order, missing_pods
 from ecotone.manifests.reading.pods import namespace_of
 from ecotone.manifests.reading.workloads import owner_above
+from ecotone.manifests.remarks import Ignored, identity, remarks
 from ecotone.manifests.replay import restore
 from ecotone.manifests.store import ObjectStore
 from ecotone.manifests.times import time_or_none
@@ -30,12 +31,6 @@ from ecotone.model.state import ClusterState
 STDIN = "-"
 ENDINGS = (".yaml", ".yml", ".json")
 MOST_FILES = 10_000
-
-
-class Ignored(str):
-    """A note on something in the input that is not used."""
-
-    __slots__ = ()
 
 
 Amend = Callable[[list[Found], list[str]], list[Found]]
@@ -94,7 +89,7 @@ def read_objects(
     objects = [each for each in found if each.kind != "SnapshotState"]
     _refuse_cycles(objects)
     if state is None:
-        notes += [note for each in objects for note in _unreadable(each)]
+        notes += remarks(objects)
     if state is None:
         objects = in_file_order([*objects, *missing_pods(objects, notes)], now)
     _fill(store, objects)
@@ -154,11 +149,6 @@ def _take(stream: BinaryIO, file: str, *, told: int = 0) -> bytes:
 # What is in them
 
 
-def _key(each: Found) -> tuple[str, str]:
-    meta = each.value.metadata
-    return each.kind, f"{namespace_of(meta)}/{meta.name}" if wire.KINDS[each.kind].namespaced else meta.name
-
-
 def _without_doubles(found: list[Found], notes: list[str]) -> list[Found]:
     """The same object twice, in two exports say: the later one counts."""
     last: dict[tuple[str, str], Found] = {}
@@ -167,7 +157,7 @@ def _without_doubles(found: list[Found], notes: list[str]) -> list[Found]:
             raise InputError(
                 f"{each.kind} without metadata.name", file=each.file, line=each.line, hint="every object needs a name"
             )
-        key = _key(each)
+        key = identity(each)
         before = last.pop(key, None)
         if before is not None and before.value != each.value:
             notes.append(Ignored(f"{each.kind} {key[1]} appears twice and differs: the one of {each.file} counts"))
@@ -193,22 +183,6 @@ def _refuse_cycles(found: Iterable[Found]) -> None:
                 break
             here = (above[0], start[1], above[1])
         cleared.update(path)
-
-
-def _unreadable(each: Found) -> Iterator[str]:
-    metas = [each.value.metadata]
-    template = getattr(getattr(each.value, "spec", None), "template", None)
-    if template is not None:
-        metas.append(template.metadata)
-    for meta in metas:
-        if any(key.startswith(keys.PREFIX) for key in (*meta.annotations, *meta.labels)):
-            given, who = {**meta.labels, **meta.annotations}, f"{each.kind} {_key(each)[1]}"
-            for key in keys.unreadable(given):
-                yield Ignored(f"{who}: {key} cannot be read and counts as not given")
-            for key, peer in keys.unreadable_entries(given):
-                yield Ignored(f"{who}: {key}: the figure of {peer!r} is no number that can be, and counts as not given")
-            for key, near in keys.misspelt(given):
-                yield Ignored(f"{who}: {key} is no key of ours and is ignored (did you mean {near}?)")
 
 
 def newest_time(found: Iterable[Found]) -> float:
@@ -247,7 +221,7 @@ def _fill(store: ObjectStore[ClusterState], found: list[Found]) -> None:
 
 def _placed(error: InputError, each: Found) -> InputError:
     """The error with the line of the offending text, looked up again in the file."""
-    name = _key(each)[1]
+    name = identity(each)[1]
     message = f"{each.kind} {name}: {error.message}"
     line, column = each.line, None
     if each.file != "standard input":

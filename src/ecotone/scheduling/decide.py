@@ -376,7 +376,9 @@ def explain_choice(evaluation: Evaluation, row: int) -> str:
     """One line for the record: how many nodes could take the pod, and what spoke for this one."""
     count = len(evaluation.feasible)
     if count == 1:
-        return f"the only one of {len(evaluation.rows)} nodes that fits"
+        return (
+            f"the only one of {len(evaluation.rows)} nodes that fits" if len(evaluation.rows) > 1 else "the only node"
+        )
     position = int(np.searchsorted(evaluation.feasible, row))
     parts = []
     for term in evaluation.terms:

@@ -171,7 +171,8 @@ def sentence(ranked: tuple[NodeView, ...], *, drawn: bool = False) -> str:
     fitting = [each for each in ranked if each.feasible]
     winner = fitting[0]
     if len(fitting) == 1:
-        return f"{winner.name} is the only one of {len(ranked)} nodes that fits"
+        others = f"one of {len(ranked)} nodes that fits" if len(ranked) > 1 else "node"
+        return f"{winner.name} is the only {others}"
     second = fitting[1]
     if winner.total is None or second.total is None:
         return f"{winner.name} was chosen among {len(fitting)} nodes that fit"

@@ -120,6 +120,7 @@ SCORES = {
     "{'a': 1}": "returned dict, not an array of numbers",
     "cycle.nonsense": "AttributeError",
     "rows[99]": "IndexError",
+    "__import__('sys').exit(9)": "SystemExit: 9",
 }
 
 
@@ -141,6 +142,8 @@ def test_a_wrong_score_is_one_line_with_the_authors_place(tmp_path: Path, answer
         (GOOD, "LastByNam", "there is no class LastByNam (did you mean 'LastByName'?)"),
         ("x = 1\n", "A", "there is no class A (it has no class)"),
         (GOOD.replace('name = "LastByName"', "pass"), "LastByName", "LastByName has no name"),
+        ("raise SystemExit(3)\n", "A", ":1: mine.py: SystemExit: 3"),
+        (GOOD.replace("def score", "def scores"), "LastByName", "LastByName implements nothing (give it one of "),
         (
             GOOD.replace("    def score", "    def __init__(self, x):\n        pass\n\n    def score"),
             "LastByName",
@@ -153,6 +156,15 @@ def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, text: str, name: st
     with pytest.raises(InputError) as caught:
         nodes_of(f"{file}:{name}")
     assert str(file) in str(caught.value) and says in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "says"), [(GOOD, "mine.py:LastByName"), ("x = 1\n", "it has no class")])
+def test_a_file_alone_asks_for_the_class(tmp_path: Path, text: str, says: str) -> None:
+    file = written(tmp_path, text)
+    for given in (str(file), f"{file}:"):
+        with pytest.raises(InputError, match="which class of it is the policy") as caught:
+            resolve(given)
+        assert says in str(caught.value)
 
 
 def test_a_file_that_is_not_there_says_so(tmp_path: Path) -> None:

@@ -99,7 +99,12 @@ def _only(name: str, pods: dict[str, Pod]) -> Pod | None:
 def _nearest(wanted: str, pods: dict[str, Pod]) -> str | None:
     if not pods:
         return "it has no pods"
-    if "/" in wanted:
+    space, _, _ = wanted.rpartition("/")
+    spaces = {pod.namespace for pod in pods.values()}
+    if space and space not in spaces:
+        hint = did_you_mean(wanted, pods) or did_you_mean(space, spaces)
+        return f"nothing is in namespace {space!r}" + (f"; {hint}" if hint else "")
+    if space:
         return did_you_mean(wanted, pods)
     by_name = {pod.name: pod.key for pod in pods.values()}
     return did_you_mean(wanted, by_name)

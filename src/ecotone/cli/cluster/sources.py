@@ -18,7 +18,8 @@ import typer
 from ecotone.cli.terminal.output import notes
 from ecotone.cli.terminal.reading import Reading
 from ecotone.manifests.configuration import read_configuration
-from ecotone.manifests.files import Amend, Ignored, read_paths
+from ecotone.manifests.files import Amend, read_paths
+from ecotone.manifests.remarks import Ignored
 from ecotone.manifests.times import parse_time
 from ecotone.model.errors import InputError, OutsideError, did_you_mean
 from ecotone.model.snapshot import Snapshot

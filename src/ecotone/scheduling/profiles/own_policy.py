@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ecotone.model.errors import InputError
 from ecotone.scheduling.plugin import SEAMS, points_of
 from ecotone.scheduling.profiles import plugin_files
 from ecotone.scheduling.profiles.profile import Profile, Use
@@ -21,6 +22,9 @@ def policy_of_file(text: str, *, ranked_by: RankedBy, default: Profile) -> Profi
     target = plugin_files.absolute(text)
     factory = plugin_files.load(target)
     name = target.rpartition(":")[2]
+    if not points_of(factory):
+        offered = ", ".join(SEAMS)
+        raise InputError(f"{name} implements nothing", file=target.rpartition(":")[0], hint=f"give it one of {offered}")
     summary = f"{name} of {text.rpartition(':')[0]}"
     use = Use(target)
     if not SEAMS["score"].offered_by(factory):

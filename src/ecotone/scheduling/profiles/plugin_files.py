@@ -23,6 +23,7 @@ import numpy as np
 
 from ecotone.model.errors import EcotoneError, InputError, did_you_mean
 
+_FILE = re.compile(r"(?P<path>.+\.py):?")
 _SHAPE = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 _LOADED: dict[tuple[str, bytes], ModuleType] = {}
 
@@ -48,10 +49,26 @@ def load(name: str) -> Callable[..., Any]:
     module = _module(path)
     found: Callable[..., Any] | None = getattr(module, shape["name"], None)
     if found is None or not callable(found):
-        classes = [each for each, value in vars(module).items() if isinstance(value, type) and not each.startswith("_")]
+        classes = _classes(module)
         hint = did_you_mean(shape["name"], classes) or f"it has {', '.join(classes) or 'no class'}"
         raise InputError(f"there is no class {shape['name']}", file=str(path), hint=hint)
     return found
+
+
+def refuse_without_class(name: str) -> None:
+    """A file without the class in it: the commonest half of `PATH.py:Class`."""
+    shape = _FILE.fullmatch(name)
+    if shape is None:
+        return
+    classes = _classes(_module(Path(shape["path"])))
+    hint = f"write {shape['path']}:{classes[0]}" if classes else "it has no class"
+    raise InputError("which class of it is the policy?", file=shape["path"], hint=hint)
+
+
+def _classes(module: ModuleType) -> list[str]:
+    """Those that the file itself has, in its order."""
+    own = [value for value in vars(module).values() if isinstance(value, type) and value.__module__ == module.__name__]
+    return [each.__name__ for each in own if not each.__name__.startswith("_")]
 
 
 def digest(name: str) -> str:
@@ -79,7 +96,7 @@ def _module(path: Path) -> ModuleType:
         spec.loader.exec_module(module)
     except SyntaxError as error:
         raise InputError(f"not valid Python: {error.msg}", file=str(path), line=error.lineno) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _trouble(path.name, error, str(path)) from None
     _LOADED[key] = module
     return module
@@ -108,7 +125,7 @@ def _watched(plugin: Any, name: str, method: Callable[..., Any], file: str) -> C
             answer = method(*args, **more)
         except EcotoneError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _trouble(said, error, file) from None
         if name in ("score", "filter", "normalize") and len(args) > 1:
             answer = _checked(
@@ -144,6 +161,6 @@ def _checked(answer: Any, nodes: int, method: str, *, may_be_unknown: bool) -> A
     return column
 
 
-def _trouble(said: str, error: Exception, file: str) -> InputError:
+def _trouble(said: str, error: BaseException, file: str) -> InputError:
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return InputError(f"{said}: {type(error).__name__}: {error}", file=file, line=own[-1].lineno if own else None)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from ecotone.model.errors import InputError, did_you_mean
 from ecotone.scheduling.profiles.descheduler import BEST_GAIN, PLANS, SUGGESTIONS, TARGETS, THESIS, DeschedulerSettings
 from ecotone.scheduling.profiles.own_policy import policy_of_file
-from ecotone.scheduling.profiles.plugin_files import names_file
+from ecotone.scheduling.profiles.plugin_files import names_file, refuse_without_class
 from ecotone.scheduling.profiles.profile import Objective, Profile, Solver, Use
 from ecotone.scheduling.profiles.registry import (
     built_in,
@@ -324,6 +324,8 @@ def resolve(policy: Policy) -> Profile:
         return policy
     if policy not in POLICIES and names_file(policy):
         return policy_of_file(policy, ranked_by=ranked_by, default=POLICIES["kube-default"])
+    if policy not in POLICIES:
+        refuse_without_class(policy)
     return built_in_policy(policy)
 
 
