@@ -55,3 +55,12 @@ def test_a_table_of_figures_keeps_as_many_columns_as_fit():
     headers, rows, right = FIGURES
     assert drawn(headers, rows, right=right, width=40)[1] == ["MOVES", "VS BASELINE"]
     assert drawn(headers, rows, right=right, width=60)[1] == []
+
+
+def test_an_action_keeps_the_name_it_is_about() -> None:
+    rows = [["bind", "shop/recommendation-4h9qj8hml4-2qnmp", "cloud-b-1"], ["wait", "shop/a", "-"]]
+    text, hidden = drawn(["ACTION", "POD", "NODE"], rows, right=(), width=30)
+    lines = text.splitlines()
+    assert lines[1].startswith("bind    shop/recommendation-") and lines[1].endswith("…")
+    assert lines[2].split() == ["wait", "shop/a"]
+    assert hidden == ["NODE"] and max(map(len, lines)) <= 30

@@ -98,3 +98,31 @@ def test_pods_that_fit_nowhere_in_a_simulation_are_told(run: Run, tmp_path: Path
     file.write_text(SCENARIO.replace("MEMORY", "1Gi"))
     result = run("simulate", file, "-p", "first-fit")
     assert result.code == 0 and "UNPLACED" not in result.out and result.err == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("{name: a, ", "{name: a, tier: egde, ", "node a: tier 'egde' means nothing to any policy (did you mean edge?)"),
+        ("{name: a, ", "{name: a, tier: orbit, ", "policies know cloud, fog and edge"),
+        ("load: [", "load: [{at: 20s, for: 5s, entry: web.get, from: [a], arrivals: {users: 1, every: 1s}}, ", "load on web.get begins at 20 s, when the scenario of 20 s is over"),
+        ("  load:", "  events: [{at: 30s, node: a, state: down}]\n  load:", "node a changes at 30 s, when the scenario of 20 s is over"),
+        ("    services:", "    traces: {web: [[0s, 1], [25s, 2]]}\n    services:", "the trace of web goes on at 25 s"),
+    ],
+)  # fmt: skip
+def test_what_has_no_effect_in_a_scenario(run: Run, tmp_path: Path, old: str, new: str, says: str) -> None:
+    file = tmp_path / "scenario.yaml"
+    text = SCENARIO.replace("MEMORY", "1Gi")
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+    told = run("simulate", str(file), "-p", "first-fit", "--workers", "1")
+    assert told.code == 0 and says in told.err and told.err.startswith("note: ")
+    strict = run("simulate", str(file), "-p", "first-fit", "--strict")
+    assert (strict.code, strict.out) == (2, "") and says in strict.err and strict.err.count("\n") == 1
+
+
+def test_nothing_in_a_built_in_scenario_is_without_effect() -> None:
+    from ecotone.sim.scenario import builtin_scenarios, load_scenario
+    from ecotone.sim.scenario.remarks import remarks
+
+    assert {name: told for name in builtin_scenarios() if (told := remarks(load_scenario(name)))} == {}

@@ -76,6 +76,9 @@ def simulate(  # noqa: PLR0917 - typer reads the options from here
         typer.Option("--set", metavar="PATH=V1,V2", help="Replace a value of the scenario, in turn; repeatable."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Run very large scenarios, too.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse what would otherwise be noted and have no effect.")
+    ] = False,
     output: Annotated[str, typer.Option("-o", "--output", help="table, wide, json, yaml, csv or name.")] = "table",
 ) -> None:
     from ecotone.cli.terminal.progress import Bar
@@ -90,14 +93,18 @@ def simulate(  # noqa: PLR0917 - typer reads the options from here
     text, file, parsed = read_text(scenario)
     check_folder(report, "--report")
     check_folder(runs, "--runs")
+    given = [word for name in policy or [] for word in ("--policy", name)]
+    given += [word for each in config or [] for word in ("--config", str(each))]
     if settings:
         if bound:
             raise InputError("--bound and --set exclude each other")
         sweep_values(
-            scenario, text, file, policies, settings, trials=trials, seed=seed, workers=workers, dask=dask, runs=runs,
+            scenario, text, file, policies, settings, given=given, strict=strict, trials=trials, seed=seed,
+            workers=workers, dask=dask, runs=runs,
             report=report, yes=yes, output=output,
         )  # fmt: skip
         return
+    tell_idle(parsed, file=file, strict=strict)
     jobs = [Job(text, file, profile, trial, seed) for profile in policies for trial in range(trials)]
     tell_size(parsed, len(jobs), file=file, workers=None if dask else workers or os.cpu_count() or 1, yes=yes)
     if bound:
@@ -110,8 +117,6 @@ def simulate(  # noqa: PLR0917 - typer reads the options from here
     if report is not None:
         from ecotone.experiments.report import write_report
 
-        given = [word for name in policy or [] for word in ("--policy", name)]
-        given += [word for each in config or [] for word in ("--config", str(each))]
         extra = {"source": scenario, "text": text, **({"arguments": given} if given else {})}
         path = write_report(result, parsed, report, extra=extra)
         typer.echo(f"report: {path}", err=True)
@@ -120,8 +125,9 @@ def simulate(  # noqa: PLR0917 - typer reads the options from here
 
 
 def sweep_values(
-    source: str, text: str, file: str, policies: Sequence[Profile], settings: Sequence[str], *, trials: int, seed: int,
-    workers: int | None, dask: str | None, runs: Path | None, report: Path | None, yes: bool, output: str,
+    source: str, text: str, file: str, policies: Sequence[Profile], settings: Sequence[str], *, given: Sequence[str],
+    strict: bool, trials: int, seed: int, workers: int | None, dask: str | None, runs: Path | None, report: Path | None,
+    yes: bool, output: str,
 ) -> None:  # fmt: skip
     """The scenario once for every combination of values, each with a summary of its own."""
     from ecotone.cli.simulation.sweeps import named, plain, variants
@@ -137,6 +143,7 @@ def sweep_values(
     parsed = [read_scenario(each, file=file) for each in texts]
     count = len(policies) * trials
     for each in parsed:
+        tell_idle(each, file=file, strict=strict)
         tell_size(each, count, file=file, workers=None if dask else workers or os.cpu_count() or 1, yes=yes)
     jobs = [Job(each, file, profile, trial, seed) for each in texts for profile in policies for trial in range(trials)]
     with Bar(f"{len(jobs)} runs of {parsed[0].name}") as progress:
@@ -152,7 +159,8 @@ def sweep_values(
     if report is not None:
         from ecotone.experiments.report import write_report
 
-        words = ["ecotone", "simulate", source, *(word for each in policies for word in ("--policy", each.name))]
+        named_policies = [word for each in policies for word in ("--policy", each.name)]
+        words = ["ecotone", "simulate", source, *(given or named_policies)]
         words += [word for each in settings for word in ("--set", each)]
         words += ["--trials", str(trials), "--seed", str(seed), "--report", "report"]
         last = {"scenario": parsed[0].name, "seed": seed, **{key: entries[-1][key] for key in ("summary", "runs")}}
@@ -162,6 +170,19 @@ def sweep_values(
         typer.echo(f"report: {path}", err=True)
     if tell_unplaced(found):
         raise typer.Exit(1)
+
+
+def tell_idle(scenario: Scenario, *, file: str, strict: bool) -> None:
+    """A note for all that has no effect in the scenario; with `strict` an error."""
+    from ecotone.cli.terminal.output import notes
+    from ecotone.model.errors import InputError
+    from ecotone.sim.scenario.remarks import remarks
+
+    told = remarks(scenario)
+    if told and strict:
+        more = f"; and {len(told) - 1} more" if len(told) > 1 else ""
+        raise InputError(f"{told[0]}{more}", file=file, hint="--strict refuses what would otherwise be noted")
+    notes(told)
 
 
 def tell_size(scenario: Scenario, runs: int, *, file: str, workers: int | None, yes: bool) -> None:

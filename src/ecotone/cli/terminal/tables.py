@@ -1,7 +1,8 @@
 """Tables for people: as wide as the screen allows, and the same rows as CSV.
 
 A pipe gets whole lines. On a screen that is too narrow, long texts wrap between words first; then columns are left out from
-the right, and a note says which: half a name is worse than none. Names come from outside, and whatever would steer a
+the right, and a note says which: half a name is worse than none. Only where not even the first two have room (an action without
+its pod says nothing) is a name shortened. Names come from outside, and whatever would steer a
 terminal is written out before it gets there.
 """
 
@@ -22,6 +23,7 @@ from ecotone.cli.terminal.safe import printable
 Cell = str | Text
 UNBOUNDED = 100_000
 _GAP = 1
+_SHORTEST = 12
 _TEXT = 24  # a text column may be wrapped down to this, or to its longest word
 
 
@@ -38,7 +40,7 @@ def drawn(
     headers: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Sequence[int], width: int
 ) -> tuple[str, list[str]]:
     """The lines of the table at this width, and the headers that found no room."""
-    cells = [[_safe(cell) for cell in row] for row in rows]
+    cells = _shortened(headers, [[_safe(cell) for cell in row] for row in rows], width=width)
     kept = fitting(headers, cells, right=right, width=width)
     table = Table(box=None, pad_edge=False, padding=(0, _GAP), header_style="bold")
     natural = [_width(index, headers, cells) for index in range(len(headers))]
@@ -57,6 +59,19 @@ def drawn(
         console.print(table)
     text = "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
     return text, [headers[index] for index in range(len(headers)) if index not in kept]
+
+
+def _shortened(headers: Sequence[str], rows: list[list[Text]], *, width: int) -> list[list[Text]]:
+    """The rows, with names cut so that the first two columns have room beside each other."""
+    if len(headers) < 2:
+        return rows
+    room = width - min(_width(0, headers, rows), width // 2) - 2 * _GAP
+    if room < _SHORTEST or _least(1, headers, rows, figures=False) <= room:
+        return rows
+    for row in rows:
+        if any(cell_len(word) > room for word in row[1].plain.split()):
+            row[1].truncate(room, overflow="ellipsis")
+    return rows
 
 
 def fitting(headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, right: Sequence[int], width: int) -> list[int]:
