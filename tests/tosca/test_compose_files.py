@@ -155,4 +155,16 @@ def test_the_command_reads_beside_its_file(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "compose.yaml").write_text("include: [db.yaml]\nservices: {web: {image: web, depends_on: [db]}}")
     assert main(["tosca", "import", "compose", str(tmp_path / "compose.yaml")]) == 0
     captured = capsys.readouterr()
-    assert "image: redis" in captured.out and captured.err == "2 services, 1 channels (1 to review), 1 remarks\n"
+    assert "image: redis" in captured.out and captured.err == "2 services, 1 channel (1 to review), 1 remark\n"
+
+
+def test_what_has_no_counterpart_is_named() -> None:
+    text = """
+services:
+  web: {image: web, privileged: true, user: "0", restart: always, x-note: mine, networks: [a], cap_add: [NET_ADMIN]}
+  db: {image: db, restart: always, cpus: 0.5}
+"""
+    draft = import_compose(text, file="compose.yaml")
+    assert draft.services["web"].remarks == ["not carried over from the compose file: privileged, user, cap_add"]
+    assert draft.services["db"].remarks == []
+    assert draft.services["db"].settings["cpuLimit"] == "500m"

@@ -311,12 +311,17 @@ def _texts(paths: list[str]) -> list[tuple[str, bytes]]:
     return texts
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def _print_draft(draft: Any) -> None:
     remarks = len(draft.remarks) + sum(len(service.remarks) for service in draft.services.values())
     guesses = sum(bool(channel.why) for channel in draft.channels)
     typer.echo(draft.as_template(), nl=False)
     typer.echo(
-        f"{len(draft.services)} services, {len(draft.channels)} channels ({guesses} to review), {remarks} remarks",
+        f"{_counted(len(draft.services), 'service')}, {_counted(len(draft.channels), 'channel')} ({guesses} to review), "
+        f"{_counted(remarks, 'remark')}",
         err=True,
     )
 

@@ -62,6 +62,18 @@ def import_compose(text: str | bytes, *, file: str, folder: Path | None = None) 
     return draft
 
 
+_CORES = r"[0-9]*\.?[0-9]+"
+_READ = frozenset({
+    "build", "command", "configs", "cpus", "depends_on", "deploy", "entrypoint", "env_file", "environment", "expose", "extends",
+    "healthcheck", "image", "links", "mem_limit", "mem_reservation", "network_mode", "ports", "scale", "secrets", "volumes",
+})  # fmt: skip
+# What Kubernetes does by itself, or what concerns the machine that compose runs on.
+_WITHOUT_MEANING = frozenset({
+    "annotations", "attach", "container_name", "develop", "hostname", "init", "labels", "logging", "networks", "platform",
+    "pull_policy", "restart", "stdin_open", "stop_grace_period", "tty",
+})  # fmt: skip
+
+
 def _name(text: str) -> str:
     return text if is_dns_label(text) else label_value_from(text)
 
@@ -114,6 +126,11 @@ def _left_out(node: Node) -> list[str]:
         other = f"Kubernetes would run it as a container in the pod of {mode.text.partition(':')[2]}"
         told = means.get(mode.text, other if ":" in mode.text else "pods have one network")
         remarks.append(f"has network_mode {mode.text} in the compose file: {told}")
+    others = [
+        key for key, _ in node.items() if key not in _READ and key not in _WITHOUT_MEANING and not key.startswith("x-")
+    ]
+    if others:
+        remarks.append(f"not carried over from the compose file: {', '.join(others)}")
     return remarks
 
 
@@ -144,9 +161,12 @@ def _expanded(text: str) -> str:
 
 
 def _resources(service: DraftService, node: Node) -> None:
+    given = node.get("cpus")
+    if given is not None and given.is_scalar and re.fullmatch(_CORES, given.text):
+        service.settings["cpuLimit"] = f"{round(float(given.text) * 1000)}m"
     for group, cpu, memory in (("reservations", "cpu", "memory"), ("limits", "cpuLimit", "memoryLimit")):
         cpus = _at(node, "deploy", "resources", group, "cpus")
-        if cpus is not None and re.fullmatch(r"[0-9]*\.?[0-9]+", cpus.text):
+        if cpus is not None and re.fullmatch(_CORES, cpus.text):
             service.settings[cpu] = f"{round(float(cpus.text) * 1000)}m"
         size = _SIZE.fullmatch((_at(node, "deploy", "resources", group, "memory") or _NOTHING).text)
         if size is not None:
