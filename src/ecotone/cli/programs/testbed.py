@@ -27,7 +27,7 @@ is listed. The last line of stdout is the path of a kubeconfig.
 
 Examples:
 
-    sudo ecotone testbed up sock-shop-100ms
+    sudo ecotone testbed up messaging
 
     sudo ecotone testbed up my-cluster.yaml --cores 1.0
 """
