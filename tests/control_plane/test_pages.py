@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import urllib.request
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,7 @@ from control_plane.cluster import Cluster
 from control_plane.objects import node, pod
 from control_plane.processes import Child, free_ports, wait_until
 from control_plane.programs import ECOTONE, environment
-from examples.transcripts import EXPORT, PAGES, REPOSITORY, commands, lay_out, name_of, run
+from examples.transcripts import EXPORT, PAGES, REPOSITORY, commands, healthy, lay_out, name_of, run
 
 KIND = "console cluster"
 LEFT_OUT = re.compile(
@@ -133,11 +132,3 @@ def test_what_is_installed_as_the_page_says_is_removed_as_it_says(cluster: Clust
     if runnable(cluster, helm[0]):
         perform(cluster, helm[0])
         perform(cluster, "helm uninstall ecotone --namespace kube-system")
-
-
-def healthy(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://{address}/healthz", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False

@@ -21,7 +21,6 @@ import signal
 import socket
 import subprocess
 import sys
-import urllib.request
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
@@ -35,6 +34,7 @@ from examples.transcripts import (
     TOSCA,
     blocks,
     commands,
+    healthy,
     lay_out,
     misunderstood,
     name_of,
@@ -137,14 +137,6 @@ def test_a_service_is_well_and_ends_when_asked(line: str, tmp_path: Path) -> Non
         finally:
             program.send_signal(signal.SIGTERM)
         assert program.wait(timeout=30) == 0
-
-
-def healthy(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://{address}/healthz", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import io
 import re
 import shlex
 import shutil
+import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +73,15 @@ def lay_out(text: str, folder: Path) -> None:
     shutil.copytree(TOSCA, folder, dirs_exist_ok=True)
     for content, name in _FILE.findall(text):
         (folder / name).write_text(content, encoding="utf-8")
+
+
+def healthy(address: str) -> bool:
+    """True if the program that listens there says it is well."""
+    try:
+        with urllib.request.urlopen(f"http://{address}/healthz", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
 
 
 def name_of(page: Path) -> str:
