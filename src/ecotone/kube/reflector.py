@@ -238,7 +238,7 @@ class Reflector(Generic[T]):
         try:
             async with self._client.stream(self._path, query=query) as content:
                 while True:
-                    chunk = asyncio.ensure_future(content.readany())
+                    chunk = asyncio.ensure_future(content.read())
                     chunk.add_done_callback(_retrieve)
                     try:
                         await asyncio.wait({chunk, relist}, timeout=self._silence, return_when=asyncio.FIRST_COMPLETED)
