@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from ecotone.cli.programs.serve import Context, Kubeconfig, Listen, Verbose, set_up_logging
+from ecotone.cli.programs.logs import set_up_logging
+from ecotone.cli.programs.serve import Context, Kubeconfig, Listen, Verbose
 from ecotone.model.errors import InputError
 
 
