@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,6 +131,8 @@ def application(verb: str | None = None) -> typer.Typer:
 
 
 def _installed(verb: str) -> bool:
+    from importlib.util import find_spec
+
     return find_spec(f"{__name__}.{verb}") is not None
 
 
@@ -201,6 +200,8 @@ def _root() -> Callable[..., None]:
 
 
 def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("ecotone")
     except PackageNotFoundError:
@@ -292,6 +293,8 @@ def _understood(given: list[str]) -> int:
 
 def _failed(error: Exception, code: int) -> int:
     """One line for an unexpected exception; the traceback with --debug."""
+    import traceback
+
     if os.environ.get(DEBUG):
         traceback.print_exception(error)
     if isinstance(error, OSError):
