@@ -140,7 +140,7 @@ class SchedulerProgram:
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             await first(stopping, feeds.wait_synced())
-            spare_the_cache_from_collection()
+            spare_the_cache_from_collection(collect=False)
             self._synced = True
             while not self._stopping.is_set():
                 await self._term(scheduler, feeds, stopping)

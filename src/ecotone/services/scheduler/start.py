@@ -8,6 +8,7 @@ thread loads the rest; and the mirrors find their first answers waiting for them
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ecotone.kube.client import ApiClient
@@ -74,7 +75,7 @@ class SchedulerStart:
     def _load_all(self) -> SchedulerSettings:
         settings = self._load()
         # Its plugins and everything that surrounds them; the program finds them loaded.
-        import ecotone.services.scheduler.program  # noqa: F401
+        import_module("ecotone.services.scheduler.program")
         from ecotone.services.scheduler.settings import frameworks_of
 
         frameworks_of(settings.profiles)
