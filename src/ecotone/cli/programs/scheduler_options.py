@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ecotone.kube.lease import LeaseTimes
     from ecotone.services.scheduler.settings import SchedulerSettings
 
 BATCH = 128
@@ -119,7 +120,7 @@ def start(options: SchedulerOptions) -> None:
     from ecotone.services.scheduler.start import serve
 
     set_up_logging(options.verbose)
-    identity = f"{socket.gethostname()}_{os.getpid()}"
+    identity = own_identity()
     try:
         connection = connect(kubeconfig=options.kubeconfig, context=options.context)
     except InputError:
@@ -134,19 +135,29 @@ def start(options: SchedulerOptions) -> None:
     )
 
 
-def settings_of(options: SchedulerOptions, *, identity: str) -> SchedulerSettings:
-    """What the options mean; loads the policies."""
+def own_identity() -> str:
+    """What a replica calls itself where it must not be mistaken for another."""
+    return f"{socket.gethostname()}_{os.getpid()}"
+
+
+def lease_times(duration: float, renew_deadline: float, retry_period: float) -> LeaseTimes:
     from ecotone.kube.lease import LeaseTimes
     from ecotone.model.errors import InputError
-    from ecotone.services.scheduler.profiles import choose_profiles
-    from ecotone.services.scheduler.settings import SchedulerSettings
 
     try:
-        lease = LeaseTimes(options.lease_duration, options.lease_renew_deadline, options.lease_retry_period)
+        return LeaseTimes(duration, renew_deadline, retry_period)
     except ValueError as error:
         raise InputError(
             str(error), hint="see --lease-duration, --lease-renew-deadline, --lease-retry-period"
         ) from None
+
+
+def settings_of(options: SchedulerOptions, *, identity: str) -> SchedulerSettings:
+    """What the options mean; loads the policies."""
+    from ecotone.services.scheduler.profiles import choose_profiles
+    from ecotone.services.scheduler.settings import SchedulerSettings
+
+    lease = lease_times(options.lease_duration, options.lease_renew_deadline, options.lease_retry_period)
     return SchedulerSettings(
         profiles=choose_profiles(
             names=options.scheduler_name or [],

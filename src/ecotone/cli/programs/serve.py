@@ -11,15 +11,9 @@ import typer
 
 from ecotone.cli.programs.logs import set_up_logging
 from ecotone.cli.programs.scheduler_options import SchedulerOptions, start
+from ecotone.cli.programs.shared_options import AllowHost, Context, Kubeconfig, Verbose
 
 serve_app = typer.Typer(no_args_is_help=True, help="Run one of the long-running programs.")
-
-Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", help="Path to a kubeconfig file.")]
-Context = Annotated[str | None, typer.Option("--context", help="Context of the kubeconfig to use.")]
-Listen = Annotated[
-    str | None, typer.Option("--listen", help="ADDRESS:PORT of /metrics, /healthz and /readyz; none if left out.")
-]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every step.")]
 
 
 def _scheduler_parameters() -> list[inspect.Parameter]:
@@ -77,9 +71,7 @@ def extender(
     client_ca: Annotated[
         Path | None, typer.Option("--client-ca", help="Callers of /bind prove themselves by certificates of this CA.")
     ] = None,
-    allow_host: Annotated[
-        list[str] | None, typer.Option("--allow-host", help="A further name under which callers may reach it. Repeat.")
-    ] = None,
+    allow_host: AllowHost = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     verbose: Verbose = False,
