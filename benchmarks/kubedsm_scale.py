@@ -4,7 +4,9 @@
 
 Named instances, as hard as they come: 60 % of the services are promised the edge for all their pods, together they ask for
 half as much again as the edge has, one pod in ten is new and the others run wherever they fitted. What is compared is the loss
-(milliseconds over target, summed over services) with the bound of the relaxed model.
+(milliseconds over target, summed over services) with the bound of the relaxed model. Solvers are given all the time that is
+allowed and go on improving (moves, after the loss is proven; neighbourhoods) until it is over; of the small instance it is
+told when the loss was proven.
 """
 
 from __future__ import annotations
@@ -59,9 +61,16 @@ def _scattered(draw: np.random.Generator, size: Any, capacity: Any, counts: Any)
 def run(nodes: int) -> dict[str, Any]:
     services, pods, seconds, _ = GOALS[nodes]
     problem = instance(nodes, services, pods)
+    ended: dict[str, float] = {}
     begin, cpu = perf_counter(), process_time()
     if nodes <= 20:
-        found = exact(problem, time_limit=seconds, clock=monotonic, fit=False)
+        found = exact(
+            problem,
+            time_limit=seconds,
+            clock=monotonic,
+            fit=False,
+            report=lambda stage: ended.update({f"{stage.name}_{stage.status}_seconds": perf_counter() - begin}),
+        )
         assert found is not None
     else:
         found = heuristic(problem, time_limit=seconds - 2.0, clock=monotonic)
@@ -72,6 +81,7 @@ def run(nodes: int) -> dict[str, Any]:
     return {
         "instance": f"{nodes} nodes, {services} services, {pods} pods",
         "seconds": round(taken, 2),
+        **{name: round(at, 2) for name, at in ended.items()},
         "cpu_seconds": round(used, 2),
         "loss_ms": round(found.loss, 2),
         "bound_ms": round(bound, 2),

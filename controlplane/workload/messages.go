@@ -30,13 +30,17 @@ type route struct {
 func (r route) queue() string { return r.Service + "." + r.Endpoint }
 
 const (
-	retryAfter = 500 * time.Millisecond
-	heartbeat  = 5 * time.Second
-	prefetch   = 256
-	replyTo    = "amq.rabbitmq.reply-to"
+	retryAfter  = 500 * time.Millisecond
+	connectWait = 2 * time.Second
+	heartbeat   = 5 * time.Second
+	prefetch    = 256
+	replyTo     = "amq.rabbitmq.reply-to"
 )
 
-var errLost = errors.New("the connection to the broker was lost")
+var (
+	errLost   = errors.New("the connection to the broker was lost")
+	errAbsent = errors.New("no connection to the broker")
+)
 
 // A messenger keeps one service connected with one broker: it publishes, and consumes what is for this service. Whoever comes
 // first declares exchanges and queues, so that a message waits for its consumer rather than being dropped.
@@ -104,8 +108,10 @@ func (m *messenger) set(made *connected) {
 	}
 }
 
-// get waits for a connection.
+// get waits for a connection, but not for long: a service that is not there is not waited for over HTTP either.
 func (m *messenger) get(ctx context.Context) (*connected, error) {
+	patience := time.NewTimer(connectWait)
+	defer patience.Stop()
 	for {
 		m.lock.Lock()
 		current, changed := m.current, m.changed
@@ -115,8 +121,10 @@ func (m *messenger) get(ctx context.Context) (*connected, error) {
 		}
 		select {
 		case <-changed:
+		case <-patience.C:
+			return nil, errAbsent
 		case <-ctx.Done():
-			return nil, fmt.Errorf("no connection to the broker: %w", ctx.Err())
+			return nil, ctx.Err()
 		}
 	}
 }

@@ -18,7 +18,7 @@ from typing import Any
 
 from aiohttp import web
 
-from control_plane.closed_loop import DEPLOYMENTS, MERGE, RESERVATIONS, status
+from control_plane.closed_loop import DEPLOYMENTS, GROUPS, MERGE, RESERVATIONS, status
 from control_plane.cluster import Cluster, Refused
 from control_plane.faulty_proxy import Fault
 from control_plane.processes import wait_until
@@ -51,6 +51,8 @@ class Faults:
         if self._draw.random() > (0.3 if request.method != "GET" else 0.15):
             return None
         fault = self._draw.choice([Fault.REFUSE_500, Fault.REFUSE_409, Fault.REFUSE_429, Fault.LOSE_ANSWER])
+        if fault is Fault.LOSE_ANSWER and "limit" in request.query and self._draw.random() < 0.75:
+            fault = Fault.REFUSE_500  # a list that gets no answer keeps a program from its work for twenty seconds
         self.made[f"{what} {fault.name.lower().replace('_', ' ')}"] += 1
         return fault
 
@@ -245,6 +247,19 @@ class Troubles:
             self._in_mid_move("twice")
             time.sleep(1.0)
         second.kill()
+
+    def see_to_the_breaker(self) -> None:
+        """Three bad replacements in a row stop the descheduler for ten minutes; somebody who has seen to it starts it anew.
+
+        Without that a campaign would wait for faults that cannot come: nothing moves meanwhile.
+        """
+        if not status(self._cluster).get("breaker", {}).get("until"):
+            return
+        self.made["breaker opened"] += 1
+        self.programs["descheduler"].kill()
+        forgotten = {"status": {"breaker": None, "moves": None}}
+        self._cluster.call("PATCH", f"{GROUPS}/shop/status", forgotten, content_type=MERGE)
+        self.programs["descheduler"] = self._start["descheduler"]()
 
 
 def settle(cluster: Cluster, places: dict[str, list[str]]) -> None:

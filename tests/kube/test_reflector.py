@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ecotone.kube import reflector as module
 from ecotone.kube.backoff import Backoff
 from ecotone.kube.reflector import Reflector
 from ecotone.kube.resources import PODS
 from ecotone.kube.watching import EventDecoder, Meta
-from kube.stub import Stub, event, listing, refuse, serving, thing, watch
+from kube.stub import Stub, event, hang, listing, refuse, serving, thing, watch
 
 
 class Thing(msgspec.Struct):
@@ -208,3 +209,14 @@ def test_events_do_not_depend_on_how_the_bytes_are_cut(cuts: list[int], count: i
         names += [one.meta.name for one in decoder.feed(chunk)]
     assert names == [f"n{i}" for i in range(count)]
     assert not dropped
+
+
+def test_a_list_that_gets_no_answer_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAGE_SILENCE_SECONDS", 0.1)
+
+    def script(stub: Stub) -> None:
+        stub.then(hang(), listing(1, thing("a", 1, colour="red")), watch())
+
+    sink, requests, _ = mirror(script, lambda log: log.lists == 1)
+    assert sink.state == {"a": "red"}
+    assert len(requests) >= 2

@@ -199,6 +199,11 @@ def test_the_rest_of_a_cluster():
     assert not any(left) and not state.maps and not state.reservations and not found.app_groups and not found.clusters
 
 
+def test_a_kubelet_without_any_driver_writes_null():
+    found = store(node("n1"), thing("CSINode", "n1", spec={"drivers": None}))
+    assert found.sink.nodes.nodes[0].attachable == {}
+
+
 def test_a_nodes_volume_limits_come_from_its_csi_node_whenever_it_arrives():
     csi = thing("CSINode", "n1", spec={"drivers": [{"name": "d", "allocatable": {"count": 3}}, {"name": "e"}]})
     late, early = ObjectStore(ClusterState()), ObjectStore(ClusterState())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from ecotone.manifests import keys
 from ecotone.sim.scenario import load_scenario
 from ecotone.testbed.application.envoy import STATS_PORT, sidecar
 from ecotone.testbed.application.workload import application_objects, peers_of
@@ -45,6 +46,21 @@ def test_only_statistics_are_reachable_from_outside_the_pod() -> None:
     ]
     assert open_ports == [STATS_PORT]
     assert found["admin"]["address"]["socket_address"]["address"] == "127.0.0.1"
+
+
+def test_channels_and_bounds_are_written_where_policies_read_them() -> None:
+    def notes(objects: dict[str, dict], name: str) -> dict[str, str]:  # type: ignore[type-arg]
+        found: dict[str, str] = objects[name]["spec"]["template"]["metadata"]["annotations"]
+        return found
+
+    shop = of_kind("Deployment")
+    assert keys.MAX_LATENCY not in notes(shop, "carts")
+    affinity = {name: json.loads(notes(shop, name)[keys.AFFINITY]) for name in ("front-end", "carts")}
+    assert affinity["front-end"]["carts"] == affinity["carts"]["front-end"] == 100
+    made = application_objects(load_scenario("pogonip-1"), namespace="x", scheduler="ecotone")
+    taxi = {each["metadata"]["name"]: each for each in made if each["kind"] == "Deployment"}
+    assert {notes(taxi, name)[keys.MAX_LATENCY] for name in taxi} == {"50ms"}
+    assert taxi["rabbitmq"]["spec"]["template"]["metadata"]["labels"][keys.ROLE] == "message-queue"
 
 
 def test_sidecars_end_after_the_service_that_calls_through_them() -> None:

@@ -40,7 +40,6 @@ BODY_LIMIT = 512 << 20
 REFUSAL_LIMIT = 1 << 20
 READ_ATTEMPTS = 4
 THROTTLED_ATTEMPTS = 6
-LEAST_PAGE_SECONDS = 30.0
 
 _encode = msgspec.json.Encoder().encode
 
@@ -72,11 +71,6 @@ class ApiClient:
     def connection(self) -> Connection:
         return self._connection
 
-    @property
-    def page_timeout(self) -> float:
-        """Seconds for one page of a list, which takes a busy server longer than other answers."""
-        return max(LEAST_PAGE_SECONDS, 4 * self._timeout)
-
     async def __aenter__(self) -> ApiClient:
         host, port = self._address.hostname or "", self._address.port
         self._pool = Pool(
@@ -101,9 +95,9 @@ class ApiClient:
             await self._pool.close()
             self._pool = None
 
-    def ask_ahead(self, path: str, *, query: Mapping[str, str], timeout: float) -> None:
+    def ask_ahead(self, path: str, *, query: Mapping[str, str], timeout: float, silence: float) -> None:
         """Starts a read that somebody will ask for who is not ready yet; the next ``request`` for it gets its answer."""
-        task = asyncio.create_task(self.request("GET", path, query=query, timeout=timeout))
+        task = asyncio.create_task(self.request("GET", path, query=query, timeout=timeout, silence=silence))
         task.add_done_callback(_retrieve)
         self._ahead[path, tuple(query.items())] = task
 
@@ -117,14 +111,16 @@ class ApiClient:
         content_type: str = JSON,
         timeout: float | None = None,
         deadline: float | None = None,
+        silence: float | None = None,
         patient: bool = True,
     ) -> bytes:
         """The body of a 2xx answer.
 
         ``patient`` waits out a 429; an eviction is not, since there 429 is the answer and not a delay.
 
-        ``timeout`` bounds one attempt. ``deadline`` (``time.monotonic``) bounds all of them: a leader whose lease is
-        running out passes its end, so that nothing it sent is still under way when another leader starts.
+        ``timeout`` bounds one attempt, and ``silence`` how long nothing of its answer may arrive. ``deadline``
+        (``time.monotonic``) bounds all of them: a leader whose lease is running out passes its end, so that nothing it
+        sent is still under way when another leader starts.
         """
         if self._ahead and method == "GET":
             asked = self._ahead.pop((path, tuple((query or {}).items())), None)
@@ -137,7 +133,9 @@ class ApiClient:
             attempts += 1
             try:
                 budget = self._budget(timeout, deadline, f"{method} {path}")
-                return await self._attempt(method, path, data, query=query, content_type=content_type, budget=budget)
+                return await self._attempt(
+                    method, path, data, query=query, content_type=content_type, budget=budget, silence=silence
+                )
             except ApiError as error:
                 if error.status == 401 and attempts == 1:
                     self._connection.tokens.invalidate()
@@ -174,18 +172,20 @@ class ApiClient:
         query: Mapping[str, str] | None,
         content_type: str,
         budget: float,
+        silence: float | None,
     ) -> bytes:
         request = b""
         try:
             async with asyncio.timeout(budget):
                 request = await self._written(method, path, data, query=query, content_type=content_type)
-                async with self._exchange(request) as (connection, answer):
-                    return await _body_or_refusal(connection, answer)
+                async with self._exchange(request, silence=silence) as (connection, answer):
+                    return await _body_or_refusal(connection, answer, silence=silence)
         except TimeoutError:
             if not request:
                 awaited = self._connection.tokens.awaited()
                 raise OutsideError(f"no token from {awaited} within {budget:.3g} s") from None
-            raise UnreachableError(f"no answer within {budget:.3g} s to {method} {path}") from None
+            waited = budget if silence is None else min(budget, silence)
+            raise UnreachableError(f"no answer within {waited:.3g} s to {method} {path}") from None
         except (OSError, MalformedAnswerError) as error:
             raise UnreachableError(f"{method} {path}: {_plain(error)}") from None
 
@@ -204,14 +204,16 @@ class ApiClient:
             raise UnreachableError(f"GET {path}: {_plain(error)}") from None
 
     @asynccontextmanager
-    async def _exchange(self, request: bytes) -> AsyncIterator[tuple[HttpConnection, AnswerParser]]:
+    async def _exchange(
+        self, request: bytes, *, silence: float | None = None
+    ) -> AsyncIterator[tuple[HttpConnection, AnswerParser]]:
         """A request and the head of its answer; a connection whose answer is not read to its end is not used again."""
         if self._pool is None:
             raise RuntimeError("ApiClient is used outside its 'async with'")
         pool = self._pool
         connection = await pool.take()
         try:
-            yield connection, await connection.send(request)
+            yield connection, await connection.send(request, silence=silence)
         finally:
             pool.give_back(connection)
 
@@ -295,7 +297,7 @@ def _header(name: str, value: str) -> str:
     return f"{name}: {value}\r\n"
 
 
-async def _body_or_refusal(connection: HttpConnection, answer: AnswerParser) -> bytes:
+async def _body_or_refusal(connection: HttpConnection, answer: AnswerParser, *, silence: float | None = None) -> bytes:
     """The body of a 2xx answer, counted as it is read: a declared length is only a promise, and chunks declare none."""
     limit = BODY_LIMIT if answer.status < 300 else REFUSAL_LIMIT
     declared = answer.headers.get("content-length")
@@ -303,7 +305,7 @@ async def _body_or_refusal(connection: HttpConnection, answer: AnswerParser) -> 
         raise TooLargeError(f"an answer of {declared} bytes is more than is read")
     parts: list[bytes] = []
     size = 0
-    while part := await connection.read():
+    while part := await connection.read(silence=silence):
         size += len(part)
         if size > limit:
             raise TooLargeError(f"an answer of more than {limit} bytes is not read")

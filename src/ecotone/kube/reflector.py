@@ -33,6 +33,9 @@ T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 PAGE = 5_000
+PAGE_SECONDS = 120.0
+PAGE_SILENCE_SECONDS = 20.0
+"""A page may take long over a thin line; of one whose answer was lost nothing arrives at all."""
 SILENCE_SECONDS = 150.0
 WATCH_SECONDS = (300, 600)
 FIRST_PAGE = {"limit": str(PAGE)}
@@ -43,7 +46,7 @@ MOST_TOLD = 256
 def ask_ahead(client: ApiClient, resources: Iterable[Resource]) -> None:
     """Asks for the lists that mirrors of these will begin with, before the mirrors are there."""
     for each in resources:
-        client.ask_ahead(each.path(), query=FIRST_PAGE, timeout=client.page_timeout)
+        client.ask_ahead(each.path(), query=FIRST_PAGE, timeout=PAGE_SECONDS, silence=PAGE_SILENCE_SECONDS)
 
 
 class Sink(Protocol[T_contra]):
@@ -179,7 +182,9 @@ class Reflector(Generic[T]):
             query = {**self._selectors, **FIRST_PAGE}
             if token:
                 query["continue"] = token
-            answer = await self._client.request("GET", self._path, query=query, timeout=self._client.page_timeout)
+            answer = await self._client.request(
+                "GET", self._path, query=query, timeout=PAGE_SECONDS, silence=PAGE_SILENCE_SECONDS
+            )
             page = decoder.decode(answer)
             raws += page.items or []
             token = page.metadata.continue_

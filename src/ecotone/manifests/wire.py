@@ -295,7 +295,7 @@ class CsiDriver(Wire):
 
 
 class CsiNodeSpec(Wire):
-    drivers: list[CsiDriver] = []
+    drivers: list[CsiDriver] | None = None  # a kubelet without any writes null
 
 
 class CSINode(Wire):

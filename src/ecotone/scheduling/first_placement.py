@@ -28,7 +28,7 @@ from ecotone.scheduling.response.prediction import Prediction
 from ecotone.scheduling.response.search import Search
 
 LEAST_MS, LEAST_SHARE = 1.0, 0.1  # what somebody notices, and what is worth leaving each pod's own best node for
-MOST_WORKLOADS = 32
+MOST = 600  # workloads times nodes that are looked at as a whole: nobody waits a second for a bind
 _MOVING = 0.1
 
 
@@ -48,9 +48,14 @@ def places(framework: Framework, state: ClusterState, placed: Collection[Pod]) -
     found: dict[str, Place] = {}
     if len(spoken) < 2:
         return found
-    for application in declared_applications(state, spoken, lateness=framework.lateness):
-        if len(application.names) <= MOST_WORKLOADS:
-            found |= _improved(framework, state, application, arrived)
+    for application in declared_applications(state, spoken, most=MOST, lateness=framework.lateness):
+        better = _improved(framework, state, application, arrived)
+        for pods in arrived.values():
+            for pod in pods:
+                if pod.key in better:  # the next application finds the place taken
+                    state.drop_pod(pod.key)
+                    state.assume(pod, better[pod.key].node)
+        found |= better
     return found
 
 

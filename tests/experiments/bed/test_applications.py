@@ -12,7 +12,7 @@ from ecotone.experiments.bed.contenders import ECOTONE, KUBE_DEFAULT
 from ecotone.experiments.bed.fitting import INFRASTRUCTURE, SPARE_MEMORY, direct, with_room
 from ecotone.experiments.bed.parts import store
 from ecotone.experiments.bed.playing import entries
-from ecotone.experiments.bed.scaling import wanted
+from ecotone.experiments.bed.scaling import changes, wanted
 from ecotone.experiments.bed.watching import edge_latency_ms
 from ecotone.sim.scenario import Scenario, load_scenario
 from ecotone.sim.scenario.schema import Link, NetworkSpec
@@ -55,6 +55,8 @@ def test_stress_pods_come_and_go_as_the_published_generator_draws_them() -> None
         users = {load.service: load.users for load in scenario.load if load.at == at}
         assert users == cycle
     assert scenario.duration == WARMUP + CYCLES * 30.0
+    assert changes(scenario) == [WARMUP, WARMUP + 30.0, WARMUP + 60.0]
+    assert changes(taxi(30.0)) == []
     assert list(entries(scenario).values()) == [8080, 8081, 8082, 8083]
 
 

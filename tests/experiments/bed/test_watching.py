@@ -46,6 +46,13 @@ def test_pods_that_stay_and_those_of_the_first_sample_are_none(tmp_path: Path) -
     assert moved(watching(tmp_path, stay, stay, [*stay, pod("web", 2, "c")])) == []
 
 
+def test_what_is_scaled_down_and_up_again_later_is_none(tmp_path: Path) -> None:
+    one, two, three, four = (pod("web", number, node) for number, node in enumerate("abcd"))
+    found = watching(tmp_path, [one, two], [one], [one, three], [four, three])
+    assert [each.at for each in found.moves()] == [1.0, 3.0]
+    assert [(each.at, each.origin, each.target) for each in found.moves([1.5])] == [(3.0, "a", "c")]
+
+
 def test_a_pod_fits_nowhere_once_a_scheduler_has_said_so() -> None:
     told = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]
     assert fits_nowhere({"status": {"conditions": told}})

@@ -28,3 +28,11 @@ def test_no_policy_beats_it_in_any_phase() -> None:
         for ours, bound in zip(run.intervals, best.intervals, strict=True):
             assert ours.p95_ms is not None and bound.p95_ms is not None
             assert ours.p95_ms >= bound.p95_ms * (1 - 1e-9)
+
+
+def test_the_bound_puts_nobody_where_a_taint_keeps_pods_away() -> None:
+    """The users' own node would be best, and no policy may use it."""
+    text = TEXT.replace("{name: edge-1,", "{name: edge-1, taints: [{key: kept-free, effect: NoSchedule}],", 1)
+    assert text != TEXT
+    run = execute(Job(text, "two.yaml", "kube-default", 0, 1, bound=True))
+    assert all("edge-1" not in places for _, placed in run.placement for places in placed.values())

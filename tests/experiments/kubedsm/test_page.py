@@ -46,3 +46,22 @@ def test_the_stored_results_keep_what_is_promised_of_them(name: str) -> None:
         assert latency["kubedsm"] < latency["kube-default"]
         assert latency["ecotone"] <= latency["kubedsm"]
         assert latency["ecotone"] <= 1.08 * placer(figures, scenario)[0]
+        assert (mean([each.satisfied for each in rows["ecotone"]]) or 0.0) >= 0.9
+    moves = {
+        policy: sum(each.migrations for name in figures["scenarios"] for each in measures(figures, name, policy))
+        for policy in ("kubedsm", "ecotone")
+    }
+    assert moves["ecotone"] <= moves["kubedsm"]
+
+
+@pytest.mark.parametrize("name", ["means", "sigmas"])
+def test_at_no_time_has_ecotone_moved_more_than_one_pod_in_15_s(name: str) -> None:
+    """Counted from the beginning of each run; and in any stretch no more than that and what may be kept for later."""
+    for scenario in stored(name)["scenarios"].values():
+        for run in scenario["policies"]["ecotone"]:
+            times = sorted(run["moved_at"])
+            assert len(times) == run["migrations"]
+            assert all(number + 1 <= at / 15.0 for number, at in enumerate(times))
+            for first, start in enumerate(times):
+                for last, end in enumerate(times[first:]):
+                    assert last + 1 <= 12 + (end - start) / 15.0 + 1e-6

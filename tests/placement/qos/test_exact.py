@@ -29,6 +29,22 @@ def test_counts_reach_what_the_best_placement_of_single_pods_reaches_in_every_st
     assert found.fit == pytest.approx(-expected[3], abs=1e-4)
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_with_a_clock_and_time_enough_the_answer_is_as_good(seed: int) -> None:
+    """The loss is proven before anything else is asked for; the other stages follow all the same."""
+    problem = random_small(seed)
+    ended: list[str] = []
+    plain = exact(problem)
+    timed = exact(problem, time_limit=60.0, clock=lambda: 0.0, report=lambda stage: ended.append(stage.name))
+    assert plain is not None
+    assert timed is not None
+    assert timed.proven
+    assert problem.violations(timed.x) == []
+    assert timed.rank[0] == plain.rank[0]
+    assert timed.rank[1:] == pytest.approx(plain.rank[1:], abs=1e-4)
+    assert ended[-3:] == ["loss", "moves", "fit"]
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_the_heuristic_keeps_every_limit_and_never_beats_the_optimum_or_its_own_bound(seed: int) -> None:
     problem = replace(random_small(seed), budget=None)

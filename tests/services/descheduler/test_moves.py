@@ -82,6 +82,9 @@ def pod(uid: str, *, ready: bool = True) -> Pod:
     [
         (1, [pod("old")], False, "grow"),
         (1, [pod("old")], True, "undo"),
+        (1, [pod("old"), pod("new")], False, "wait"),
+        (1, [pod("old"), pod("new", ready=False)], False, "wait"),
+        (1, [pod("old"), pod("new")], True, "undo"),
         (2, [pod("old")], False, "wait"),
         (2, [pod("old"), pod("new", ready=False)], False, "wait"),
         (2, [pod("old"), pod("new", ready=False)], True, "shrink"),

@@ -133,6 +133,26 @@ class _Run(Run):
             self.ledger.accept(pod, disrupts=not step.surge)
             taken.append(pod.uid)
         self._under_way.append(plan.issuing(taken, at=self.state.now))
+        self._keep_places(plan)
+
+    def _keep_places(self, plan: MovePlan) -> None:
+        """What a plan still wants to bring to its targets counts there from now on: no other application plans with it."""
+        ends: dict[tuple[WorkloadKey, str], int] = {}
+        for stage in plan.stages:
+            for step in stage:
+                ends.setdefault((step.workload, step.target), plan.start[step.workload].get(step.target, 0))
+                ends[step.workload, step.target] += 1
+                if (step.workload, step.origin) in ends:
+                    ends[step.workload, step.origin] -= 1
+        for held in self.state.reservations:
+            place = (held.workload, held.node)
+            if place in ends and held.expires > self.state.now and not held.taken_by:
+                ends[place] -= 1  # kept already
+        for (workload, node), wanted in ends.items():
+            pods = [pod for pod in self.pods_of(workload) if not pod.deleting]
+            for number in range(wanted - sum(pod.node == node for pod in pods)):
+                name = f"{pods[0].name}.{node}.{number}"
+                self.state.assume(replace(pods[0], name=name, uid=name, node=None, bound_at=None, ready=False), node)
 
     # New plans
 

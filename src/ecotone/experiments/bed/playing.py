@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from ecotone.experiments.bed.contenders import Contender, upstream_policy
 from ecotone.experiments.bed.false_clock import FalseClock
 from ecotone.experiments.bed.fitting import INFRASTRUCTURE
 from ecotone.experiments.bed.overhead import per_visit
-from ecotone.experiments.bed.scaling import Scaling
+from ecotone.experiments.bed.scaling import Scaling, changes
 from ecotone.experiments.bed.watching import Watching, edge_latency_ms
 from ecotone.experiments.campaign.record import Breakdown, Run
 from ecotone.experiments.campaign.runs import figures
@@ -45,6 +46,7 @@ READY_SECONDS = 240.0
 UPSTREAM_SECONDS = 20
 IDLE_SECONDS = 15.0
 SECOND_THOUGHT_SECONDS = 10.0
+MOST_FAILED = 0.05  # of a run's requests, for it to tell what requests cost
 _VERSION = "ecotone.dev/v1alpha1"
 _NOTHING: Breakdown = dict.fromkeys(NAMES)
 
@@ -62,10 +64,11 @@ class Player:
     # Cores that services and nodes use before users come; measured only when calibrating.
     idle: dict[str, float] = field(default_factory=dict)
     idle_nodes: dict[str, float] = field(default_factory=dict)
-    # Of the last run: CPU seconds that requests cost each service, sidecars and all, and what of it is beyond their demand.
+    # Of the last run: CPU seconds that requests cost each service, sidecars and all, and which requests these were.
     spent: dict[str, float] = field(default_factory=dict)
-    overhead: dict[str, float] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
+    # Of the last run that calibrated: what of it was beyond their demand, per visit.
+    overhead: dict[str, float] = field(default_factory=dict)
     _policy: str | None = None
     _runs: int = 0
 
@@ -127,27 +130,37 @@ class Player:
             used, own = self._cpu_seconds(), self.application_cpu_seconds(namespace)
             began = time.monotonic()
             users.start(plans(scenario, self.front(scenario), seed=seed + trial))
-            scaling = Scaling(self.bed, namespace, scenario)
+            scaling, accounted = Scaling(self.bed, namespace, scenario), False
             while users.running():
-                scaling.follow(time.monotonic() - began)
-                watching.look(time.monotonic() - began)
+                at = time.monotonic() - began
+                # What pods cost is known while they are there: before the first of them goes.
+                if not accounted and at > min(changes(scenario), default=inf) - 2 * LOOK_SECONDS:
+                    accounted = True
+                    self._account(own, namespace, users, at)
+                scaling.follow(at)
+                watching.look(at)
                 time.sleep(LOOK_SECONDS)
             lasted = time.monotonic() - began
             busy = self._utilisation(used, lasted)
-            now = self.application_cpu_seconds(namespace)
-            self.spent = {
-                name: each - own.get(name, 0.0) - self.idle.get(name, 0.0) * lasted for name, each in now.items()
-            }
-            self.sent = sent = users.sent()
-            if self.calibrating:
-                self.overhead, self.calibrated = per_visit(scenario, sent, self.spent), True
+            if not accounted:
+                self._account(own, namespace, users, lasted)
+            sent = users.sent()
             unplaced = [each["metadata"]["name"] for each in self._pods(namespace) if fits_nowhere(each)]
+            if self.calibrating and not unplaced and sum(not each.answered for each in sent) <= MOST_FAILED * len(sent):
+                self.overhead, self.calibrated = per_visit(scenario, self.sent, self.spent), True
             return record(scenario, sent, watching, busy, unplaced, contender=contender.name, trial=trial)
         finally:
             users.end()
             if upstream is not None:
                 processes.end([upstream])
             self.bed.kubectl("delete", "namespace", namespace, "--timeout=100s", check=False)
+
+    def _account(self, before: dict[str, float], namespace: str, users: Users, seconds: float) -> None:
+        """What the requests so far have cost each service, beyond what it uses in any case."""
+        now = self.application_cpu_seconds(namespace)
+        idle = {name: self.idle.get(name, 0.0) * seconds for name in now}
+        self.spent = {name: each - before.get(name, 0.0) - idle[name] for name, each in now.items()}
+        self.sent = users.sent()
 
     def _look_at_idleness(self, namespace: str) -> None:
         """Cores in use before users come: by the application, and on each node."""
@@ -277,7 +290,7 @@ def record(
         else:
             recorder.fail(sent=each.at, tag=each.phase, cause=UNANSWERED)
     recorder.close()
-    moves = watching.moves()
+    moves = watching.moves(changes(scenario))
     outcome = Outcome(recorder, watching.placement, busy, evictions=len(moves), moves=moves)
     outcome.unplaced = unplaced
     outcome.edge_latency_ms = edge_latency_ms(scenario, watching.placement)

@@ -31,3 +31,9 @@ def wanted(scenario: Scenario, at: float) -> dict[str, int]:
         if past:
             found[service] = past[-1]
     return found
+
+
+def changes(scenario: Scenario) -> list[float]:
+    """The moments at which some trace changes how many pods there are."""
+    found = {moment for trace in scenario.application.traces.values() for moment, _ in trace if moment > 0}
+    return sorted(found)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,12 +58,19 @@ class Watching:
         self._here = here
         self.placement.append((at, placed))
 
-    def moves(self) -> list[Move]:
-        """Pods that went, each with the next pod of its service that came, before it (a surge) or after."""
+    def moves(self, changes: Sequence[float] = ()) -> list[Move]:
+        """Pods that went, each with the next pod of its service that came, before it (a surge) or after.
+
+        Replica counts change at `changes`: what goes before such a moment and what comes after it have nothing to do with each
+        other, and what has no partner was scaled up or down.
+        """
         found = []
         for service, went in self._went.items():
-            for gone, come in zip(went, self._came.get(service, []), strict=False):
-                found.append(Move(gone.at, gone.pod, service, gone.node, come.node, ""))
+            for part in range(len(changes) + 1):
+                gone_then = [each for each in went if bisect_right(changes, each.at) == part]
+                came_then = [each for each in self._came.get(service, []) if bisect_right(changes, each.at) == part]
+                for gone, come in zip(gone_then, came_then, strict=False):
+                    found.append(Move(gone.at, gone.pod, service, gone.node, come.node, ""))
         return sorted(found, key=lambda each: each.at)
 
 

@@ -21,7 +21,7 @@ from ecotone.sim.cluster import ZONE
 from ecotone.sim.kernel import Kernel
 from ecotone.sim.network import Network
 from ecotone.sim.scenario import Scenario
-from ecotone.sim.scenario.schema import Load
+from ecotone.sim.scenario.schema import Load, NodeSpec, Service
 
 _RANDOM_STARTS = 12
 _ASYNCHRONOUS = 0.0  # nobody waits for the answer
@@ -95,6 +95,13 @@ class _Truth:
             cyclic=cyclic,
         )
 
+    def _may(self, service: Service, node: NodeSpec) -> bool:
+        """True if Kubernetes would let a pod of the service onto the node: what no policy may do is no bound for any."""
+        tolerated = all(
+            taint.key in service.tolerates for taint in node.taints if taint.effect in ("NoSchedule", "NoExecute")
+        )
+        return service.pinned in (None, node.name) and node.name not in self._down and tolerated
+
     def _round_trips(self) -> Floats:
         spec = self._scenario.network
         network = Network(
@@ -110,12 +117,7 @@ class _Truth:
 
     def limits(self, application: CallGraph) -> Limits:
         services, nodes = self._services, self._scenario.nodes
-        allowed = np.array(
-            [
-                [service.pinned in (None, node.name) and node.name not in self._down for node in nodes]
-                for service in services
-            ]
-        )
+        allowed = np.array([[self._may(service, node) for node in nodes] for service in services])
         demand = [[float(each.cpu_request or 0), float(each.memory_request or 0), 1.0] for each in services]
         return Limits(
             allowed=allowed,
@@ -143,7 +145,9 @@ class _Truth:
         )
         for number, service in wanted:
             demand = (float(service.cpu_request or 0), float(service.memory_request or 0), 1.0)
-            candidates = [self._index[service.pinned]] if service.pinned else list(up)
+            candidates = [n for n in up if self._may(service, nodes[n])] or list(up)
+            if service.pinned:
+                candidates = [self._index[service.pinned]]
             if draws is not None:
                 draws.shuffle(candidates)
             fitting = (n for n in candidates if all(a <= b for a, b in zip(demand, free[n], strict=True)))

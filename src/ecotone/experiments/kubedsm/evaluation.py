@@ -87,7 +87,8 @@ def _measured(
     found: dict[str, Any] = {_short(scenario): {"policies": {}, "placer": []} for scenario in scenarios}
     for (scenario, profile, _), run in zip(labels, runs, strict=True):
         own = found[_short(scenario)]
-        own["policies"].setdefault(profile.name, []).append(tables.plain(measure(run)))
+        row = {**tables.plain(measure(run)), "moved_at": [each.at for each in run.moves]}
+        own["policies"].setdefault(profile.name, []).append(row)
         if with_placer and profile is profiles[0]:
             latency, moves = exact_placer(run)
             own["placer"].append([significant(latency), moves])

@@ -29,6 +29,7 @@ from ecotone.experiments.report.sections.over_time import over_time
 from ecotone.experiments.report.sections.over_users import over_users
 from ecotone.experiments.report.sections.over_values import over_values
 from ecotone.experiments.report.sections.problems import failures, unplaced
+from ecotone.experiments.report.sections.promises import promises
 from ecotone.experiments.report.sections.talk import talk
 from ecotone.experiments.report.sections.utilisation import utilisation
 from ecotone.experiments.report.sections.where import mentioned_nodes, users_lane, where_pods_were
@@ -90,6 +91,7 @@ def _content(
     sections = [
         unplaced(policies),
         comparison(policies),
+        promises(policies, scenario),
         over_users(sweep, policies),
         over_values(extra.get("sweep") or (), policies),
         where_pods_were(policies, end=end, services=services, colours=colours, users=users),

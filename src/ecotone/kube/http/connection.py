@@ -82,8 +82,8 @@ class HttpConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    async def send(self, request: bytes) -> AnswerParser:
-        """Writes a request; returns when the head of its answer is there."""
+    async def send(self, request: bytes, *, silence: float | None = None) -> AnswerParser:
+        """Writes a request; returns when the head of its answer is there, or ends after so many seconds of silence."""
         if not self.usable or self._transport is None:
             raise self._error or LostConnectionError("the connection is in use or closed")
         answer = self._answer = AnswerParser()
@@ -91,17 +91,17 @@ class HttpConnection(asyncio.Protocol):
         self._buffered = 0
         self._transport.write(request)
         while not answer.status:
-            await self._wait()
+            await self._wait(silence)
         return answer
 
-    async def read(self) -> bytes:
+    async def read(self, *, silence: float | None = None) -> bytes:
         """What has arrived of the body since the last call, waited for if there is nothing; empty at its end."""
         answer = self._answer
         assert answer is not None
         while not self._parts:
             if answer.complete:
                 return b""
-            await self._wait()
+            await self._wait(silence)
         parts = self._parts
         self._parts, self._buffered = [], 0
         if self._paused and self._transport is not None:
@@ -113,12 +113,13 @@ class HttpConnection(asyncio.Protocol):
         while part := await self.read():
             yield part
 
-    async def _wait(self) -> None:
+    async def _wait(self, silence: float | None) -> None:
         if self._error is not None:
             raise self._error
         self._waiter = self._loop.create_future()
         try:
-            await self._waiter
+            async with asyncio.timeout(silence):
+                await self._waiter
         finally:
             self._waiter = None
         if self._error is not None and not self._parts:

@@ -42,6 +42,6 @@ def attachable(given: wire.CSINode) -> dict[str, int]:
     """How many volumes of each driver the node can hold; a driver that names no limit has none."""
     return {
         driver.name: driver.allocatable.count
-        for driver in given.spec.drivers
+        for driver in given.spec.drivers or ()
         if driver.allocatable is not None and driver.allocatable.count is not None
     }

@@ -17,9 +17,9 @@ from ecotone.placement.qos.problem import Problem
 from ecotone.scheduling.costs.targets import target_of
 
 _NO_PROMISE = 1e9
-BROKEN_MS = 20.0
+BROKEN_MS = 30.0
 """What a broken promise counts beside its milliseconds: enough to keep as many promises as can be kept, with few exceptions,
-and so little that mean latency stays within half a per cent of the least there is."""
+and so little that mean latency hardly rises by it (docs/kubedsm.md tells how it was chosen)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -51,8 +51,8 @@ def by_targets(
     brokenMs: float = BROKEN_MS,
     planSeconds: float = 120.0,
     deletionCosts: bool = True,
-    moveSeconds: float = 0.0,
-    moveBurst: int = 8,
+    moveSeconds: float = 15.0,
+    moveBurst: int = 12,
     **others: Any,
 ) -> Decisions:
     promised = {

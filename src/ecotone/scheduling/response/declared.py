@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from ecotone.model.arrays import Floats, Rows
+from ecotone.model.arrays import Floats
 from ecotone.model.nodes import CPU
 from ecotone.model.objects import USERS, PodKind
 from ecotone.model.state import ClusterState
@@ -43,15 +43,17 @@ _EDGE = "edge"
 Parts = dict[Name, list[Channel]]
 
 
-def declared_applications(state: ClusterState, around: Collection[Name], *, lateness: Lateness) -> Iterator[CallGraph]:
-    """Those that have one of these workloads, and more than one that has pods."""
+def declared_applications(
+    state: ClusterState, around: Collection[Name], *, most: int, lateness: Lateness
+) -> Iterator[CallGraph]:
+    """Those that have one of these workloads and more than one that has pods; `most`: workloads times nodes looked at."""
     if not state.network.anything_known:
         return
     seen: set[Name] = set()
     for start in sorted(around):
         if start in seen or start not in state.graph.named:
             continue
-        part = _part(state, start)
+        part = _part(state, start, most // max(1, min(len(state.nodes), MOST_NODES)))
         seen |= part.keys()
         if len(part) > 1 and not any(_measured(each) for found in part.values() for each in found):
             yield _graph(state, part, lateness)
@@ -61,14 +63,16 @@ def _measured(channel: Channel) -> bool:
     return channel.traffic is not None or channel.rate is not None
 
 
-def _part(state: ClusterState, start: Name) -> Parts:
-    """The workloads with pods that channels of one namespace join to this one, with all their channels."""
+def _part(state: ClusterState, start: Name, most: int) -> Parts:
+    """The workloads with pods that channels of one namespace join to this one, with all their channels; none if too many."""
     found: Parts = {}
     waiting = [start]
     while waiting:
         own = waiting.pop()
         if own not in found and _kind(state, own) is not None:
             found[own] = channels(state, own)
+            if len(found) > most:
+                return {}
             waiting += [each.peer for each in found[own] if not each.users and each.peer[0] == own[0]]
     return {name: found[name] for name in sorted(found)}
 
@@ -98,6 +102,7 @@ def _graph(state: ClusterState, part: Parts, lateness: Lateness) -> CallGraph:
     work = np.array([0.0 if _external(state, kind) else each for kind, each in zip(kinds, came, strict=True)])
     scale = LOAD * 1000 * float(cores.max(initial=0.0)) / max(DEFAULT.service_ms * float(work.sum()), 1e-9)
     calls = tuple(Calls(each.caller, each.callee, scale * each.rate) for each in calls)
+    asked = np.array([state.pod_usage(kind)[0] for kind in kinds])  # what their pods count for before they are measured
     order, cyclic = callers_first(len(names), calls)
     rtt = round_trips(state, rows)
     return CallGraph(
@@ -111,7 +116,7 @@ def _graph(state: ClusterState, part: Parts, lateness: Lateness) -> CallGraph:
         zones=state.nodes.labels(ZONE)[0][rows].astype(np.int64),
         rtt=rtt,
         use=scale * DEFAULT.service_ms * work,
-        other=_others(state, rows, kinds) * 1000 * cores,
+        other=np.maximum(0.0, used_share(state, state.nodes.all_rows)[rows] * cores * 1000 - asked @ counts[:, rows]),
         cores=cores,
         rate=scale * max(len(entries), 1),
         order=order,
@@ -168,17 +173,3 @@ def _entering(state: ClusterState, known: list[Channel]) -> Floats:
 def _external(state: ClusterState, kind: PodKind) -> bool:
     workload = state.workloads.get(kind.workload)
     return workload is not None and workload.external
-
-
-def _others(state: ClusterState, rows: Rows, kinds: Collection[PodKind]) -> Floats:
-    """The share of each node's CPU that everybody else uses."""
-    own = {kind.workload for kind in kinds}
-    pods = [pod for pod in state.usage.pods() if pod.kind.workload in own]
-    for pod in pods:
-        state.drop_pod(pod.key)
-    try:
-        found: Floats = used_share(state, state.nodes.all_rows)[rows]
-    finally:
-        for pod in pods:
-            state.put_pod(pod)
-    return found

@@ -53,6 +53,11 @@ class Passes:
         for number in range(2, min(len(sites), int(replicas.max(initial=1))) + 1):
             yield np.stack([_in_proportion(int(each), demand, sites[:number]) for each in replicas])
 
+    def pull(self, here: Floats) -> Floats:
+        """[w, n]: milliseconds per second that a workload's calls would travel with it on each node and the others as here."""
+        found: Floats = self._users + self._talk @ (here / self._replicas) @ self._application.rtt
+        return found
+
     def grown(self, target: Floats) -> Floats:
         """Placements with the first workload at the target, the first two, and so on."""
         order = self._order(target)

@@ -22,6 +22,7 @@ from ecotone.scheduling.response.call_graph import SAME_NODE, UNIFORM, CallGraph
 
 _SWEEPS = 3
 _SITE = 0.05  # of a workload's users: fewer are no site of their own
+MANY = 24  # workloads: from here on calls are summed up all at once, where replicas are chosen evenly
 _IDLE = 1e-9  # the formula of waiting wants some utilisation
 
 
@@ -43,6 +44,11 @@ class Prediction:
         for each in application.deadlines:
             self._late[each.callee].append((each.caller, each.price))
         idle, _ = waiting(np.full(len(application.cores), _IDLE), application.cores)
+        self._at_once = len(application.order) >= MANY and not any(application.balance) and not application.deadlines
+        if self._at_once:
+            self._rates = np.zeros((size, size))  # [callee, caller]
+            for call in application.calls:
+                self._rates[call.callee, call.caller] += call.rate
         self._others = float((application.other * idle).sum())  # what slow nodes cost everybody else, wherever we are
 
     def cost(self, counts: Floats) -> Floats:
@@ -103,6 +109,10 @@ class Prediction:
     def _arrivals(self, counts: Floats) -> tuple[Floats, Floats]:
         application = self._application
         share = counts / np.maximum(counts.sum(axis=2, keepdims=True), 1.0)
+        if self._at_once:
+            sent = application.users + self._rates @ share
+            at_once: Floats = ((sent @ application.rtt) * share).sum(axis=(1, 2))
+            return share, at_once
         arrivals = share.copy()
         network = np.zeros(len(counts))
         near = any(application.balance)

@@ -29,9 +29,10 @@ _ROUNDS = 40
 _BLOCKED = 4  # places per workload where somebody may stand in the way
 _GAIN = 1e-6
 _STARTS = 4  # of each kind of coarse answer: the best one is not always the best in the end
-_LARGE = 600  # workloads times nodes: beyond it half as many, and neither couples nor exchanges
+_SMALL, _LARGE = 200, 600  # workloads times nodes: up to it couples and exchanges; beyond it half as many starts
 _NEARLY = 0.1  # of a request's time: what a plan has to save, and what the farthest users may be spared for
-_AT_ONCE = 300_000  # figures of placements that are judged together
+_NEAREST = 16  # nodes that single moves of a workload are tried on, beside those in use
+_AT_ONCE = 100_000  # figures of placements that are judged together
 
 Start = tuple[float, Floats]
 
@@ -65,6 +66,9 @@ class Search:
         self._room = np.maximum(limits.free, self._used(self._now[np.newaxis])[0])
         self._several = self._replicas > 1
         self._movable = np.flatnonzero(limits.movable)
+        self._passes = Passes(
+            application, demand=limits.demand, room=self._room, allowed=limits.allowed, movable=self._movable
+        )
 
     def best(self) -> Ints:
         """The best placement found; the present one if nothing is better."""
@@ -134,10 +138,7 @@ class Search:
 
     def _coarse(self) -> tuple[list[Start], list[Start]]:
         """For every target the best prefix of the way there, and what fits there of the whole."""
-        limits = self._limits
-        passes = Passes(
-            self._application, demand=limits.demand, room=self._room, allowed=limits.allowed, movable=self._movable
-        )
+        passes = self._passes
         grown: list[Start] = []
         whole: list[Floats] = []
         for target in passes.targets():
@@ -160,13 +161,13 @@ class Search:
                 here, cost = self._sweep(here, cost, group)
             if cost < before - _GAIN:
                 continue
-            if self._now.size <= _LARGE:
+            if self._now.size <= _SMALL:
                 here, cost = self._better(here, cost, self._couples(here))
                 here, cost = self._better(here, cost, self._exchanges(here))
             if cost < before - _GAIN:
                 continue
             for workload in self._movable.tolist():
-                here, cost = self._better(here, cost, self._swaps(here, cost, workload))
+                here, cost = self._better(here, cost, self._swaps(here, cost, workload, self._places(here)[workload]))
             if cost >= before - _GAIN:
                 break
         return here
@@ -180,13 +181,14 @@ class Search:
 
     def _sweep(self, here: Floats, cost: float, group: list[int]) -> tuple[Floats, float]:
         """The best single move of each workload; of these the best alone, the best two, and so on: whatever gains most."""
-        moves = [self._alone(here, workload) for workload in group]
+        places = self._places(here)
+        moves = [self._alone(here, workload, places[workload]) for workload in group]
         costs = np.split(self.cost(np.concatenate(moves)), np.cumsum([len(each) for each in moves])[:-1])
         found: list[tuple[float, int, Floats]] = []
-        for workload, places, each in zip(group, moves, costs, strict=True):
+        for workload, tried, each in zip(group, moves, costs, strict=True):
             least = int(np.argmin(each)) if len(each) else 0
             if len(each) and each[least] < cost - _GAIN:
-                found.append((float(each[least]), workload, places[least, workload]))
+                found.append((float(each[least]), workload, tried[least, workload]))
         if not found:
             return here, cost
         found.sort(key=lambda each: each[:2])
@@ -202,9 +204,23 @@ class Search:
         least = int(np.argmin(costs))
         return (others[least], float(costs[least])) if costs[least] < cost - _GAIN else (here, cost)
 
-    def _alone(self, here: Floats, workload: int) -> Floats:
-        """One replica elsewhere, or all replicas on one node."""
-        each = np.flatnonzero(self._limits.allowed[workload] | (self._now[workload] > 0))
+    def _places(self, here: Floats) -> list[Ints]:
+        """Where each workload may go; of many nodes those nearest to its peers, and those in use."""
+        allowed = self._limits.allowed | (self._now > 0)
+        nodes = here.shape[1]
+        if nodes <= _NEAREST:
+            return [np.flatnonzero(each) for each in allowed]
+        held = here.sum(axis=0)
+        found = []
+        for pull, may in zip(self._passes.pull(here), allowed, strict=True):
+            nearest = np.lexsort((np.arange(nodes), held, np.where(may, pull, np.inf)))[:_NEAREST]
+            chosen = held > 0
+            chosen[nearest] = True
+            found.append(np.flatnonzero(chosen & may))
+        return found
+
+    def _alone(self, here: Floats, workload: int, each: Ints) -> Floats:
+        """One replica elsewhere, or all replicas on one node, at these places."""
         hosts = np.flatnonzero(here[workload] > 0).tolist()
         several = self._several[workload]
         found = np.repeat(here[np.newaxis], (len(hosts) + int(several)) * len(each), axis=0)
@@ -233,19 +249,21 @@ class Search:
         return np.concatenate(found) if found else here[np.newaxis][:0]
 
     def _exchanges(self, here: Floats) -> Floats:
-        """Two nodes with everything that stands on them and may move exchanged."""
-        nodes = here.shape[1]
-        used = [held > 0 for held in here[self._movable].sum(axis=0).tolist()]
-        pairs = [(a, b) for a in range(nodes) for b in range(a + 1, nodes) if used[a] or used[b]]
-        found = np.repeat(here[np.newaxis], len(pairs), axis=0)
-        for number, (a, b) in enumerate(pairs):
-            found[number, self._movable, a] = here[self._movable, b]
-            found[number, self._movable, b] = here[self._movable, a]
+        """Two nodes with everything that stands on them and may move exchanged; of many nodes those in use."""
+        movable = self._movable
+        held = here[movable].sum(axis=0) > 0
+        nodes = np.flatnonzero(held) if len(held) > _NEAREST else np.arange(len(held))
+        one, other = (nodes[each] for each in np.triu_indices(len(nodes), k=1))
+        some = held[one] | held[other]
+        one, other = one[some, np.newaxis], other[some, np.newaxis]
+        found = np.repeat(here[np.newaxis], len(one), axis=0)
+        each = np.arange(len(one))[:, np.newaxis]
+        found[each, movable, one], found[each, movable, other] = here[movable, other], here[movable, one]
         return found
 
-    def _swaps(self, here: Floats, cost: float, workload: int) -> Floats:
+    def _swaps(self, here: Floats, cost: float, workload: int, places: Ints) -> Floats:
         """The workload where it would like to be but does not fit, with one that stands there sent elsewhere."""
-        wishes = self._alone(here, workload)
+        wishes = self._alone(here, workload, places)
         wishes = wishes[self._overfull(wishes)]
         if not len(wishes):
             return wishes

@@ -241,7 +241,7 @@ class Descheduler:
         if is_leaving(now.survey.node(decision.target)):
             self._refused(now, decision, pod, "its target is being removed")
             return
-        leaving = now.survey.leaving()
+        leaving = now.survey.leaving
         only = not any(
             each.ready and not each.deleting and each.uid != pod.uid and each.node not in leaving
             for each in now.survey.pods_of(pod.kind.workload)
@@ -276,7 +276,7 @@ class Descheduler:
             if why_not is not None:
                 return why_not
         else:
-            leaving = now.survey.leaving()
+            leaving = now.survey.leaving
             if now.settings.single_replicas != "evict" and not await self._writer.ready_mates(pod, leaving=leaving):
                 return "it is the only ready pod now on a node that stays"
             try:

@@ -106,7 +106,10 @@ def next_step(record: Record, replicas: int, pods: list[Pod], *, now: float) -> 
     if replicas == record.replicas:
         if not old:
             return "done"
-        return "undo" if late else "grow"
+        if late:
+            return "undo"
+        # More pods than are asked for: the ReplicaSet has yet to take one away, and growing again would keep it from that.
+        return "wait" if len(pods) > record.replicas else "grow"
     if replicas == record.replicas + 1:
         if not old or len(others) >= record.replicas:
             return "shrink"

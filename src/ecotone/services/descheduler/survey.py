@@ -7,6 +7,7 @@ go through fifty thousand pods several times to find its own; here they are told
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 from ecotone.model.members import pods_of
 from ecotone.model.objects import Node, Pod, Workload, WorkloadKey
@@ -50,8 +51,9 @@ class Survey:
         """Those that have a node."""
         return pods_of(self.view, workload)
 
+    @cached_property
     def leaving(self) -> frozenset[str]:
-        """Nodes that are marked for removal or have failed."""
+        """Nodes that are marked for removal or have failed; every move asks."""
         return frozenset(each.name for each in self.view.nodes.nodes if is_leaving(each))
 
     def node(self, name: str) -> Node | None:

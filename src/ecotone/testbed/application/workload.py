@@ -11,6 +11,7 @@ import json
 from typing import Any
 
 from ecotone.manifests import keys
+from ecotone.sim.control.observation import static_affinity
 from ecotone.sim.scenario.schema import Application, Call, Scenario, Service
 from ecotone.testbed.application.envoy import STATS_PORT, peer_ports, sidecar
 from ecotone.testbed.application.messaging import brokers, brokers_of, calls_of, routes
@@ -30,6 +31,7 @@ def application_objects(scenario: Scenario, *, namespace: str, scheduler: str) -
     """Everything of the application, ready to be applied."""
     application = scenario.application
     found = brokers(application)
+    affinity = static_affinity(application)
     objects: list[dict[str, Any]] = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}]
     for service in application.services:
         broker = service.name in found
@@ -41,8 +43,8 @@ def application_objects(scenario: Scenario, *, namespace: str, scheduler: str) -
             share = f"{scenario.qos.targets[service.name]:g}"
             deployment["metadata"]["annotations"] = {keys.EDGE_SHARE: share}
         deployment["spec"]["template"]["spec"] |= _broker_pod(service) if broker else _player_pod(service)
-        if not broker:
-            deployment["spec"]["template"]["metadata"]["annotations"] = _scraped()
+        known = _known_beforehand(service, affinity.get(service.name, {}))
+        deployment["spec"]["template"]["metadata"]["annotations"] = known if broker else known | _scraped()
         objects.append(deployment)
     return objects
 
@@ -140,6 +142,16 @@ def _deployment(service: Service, application: Application, namespace: str, sche
             "template": {"metadata": {"labels": labels}, "spec": pod},
         },
     }
+
+
+def _known_beforehand(service: Service, affinity: dict[str, float]) -> dict[str, str]:
+    """What the application's owner writes: the priorities of its channels, and how far it may be from its queue."""
+    notes = {}
+    if affinity:
+        notes[keys.AFFINITY] = json.dumps({peer: affinity[peer] for peer in sorted(affinity)})
+    if service.max_latency is not None:
+        notes[keys.MAX_LATENCY] = f"{1000 * service.max_latency:g}ms"
+    return notes
 
 
 def _scraped() -> dict[str, str]:
