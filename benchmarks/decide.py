@@ -114,7 +114,7 @@ def loop_choice(world: World, state: ClusterState, policy: str) -> str:
 
 
 def loop_formula(world: World, pod: Pod, policy: str) -> list[list[float]]:
-    if policy == "sophos":
+    if policy == "sophos-normalized":
         return [loop_sophos.ra(world, pod), loop_sophos.na(world, pod)]
     return [[-each for each in loop_ecotone.cost(world, pod)]]
 
@@ -181,7 +181,7 @@ def results(rounds: int = 25) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for network, pairs in (("zones", False), ("pairs", True)):
         world = cluster(pairs=pairs)
-        for policy in ("sophos", "ecotone"):
+        for policy in ("sophos-normalized", "ecotone"):
             row = one_decision(world, policy, rounds=4 * rounds)
             found[f"{policy}, {NODES} nodes, {PEERS} peers, {network}"] = {
                 **row,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import compileall
 import json
 import statistics
 import sys
@@ -28,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from control_plane.cluster import Cluster
 from control_plane.objects import deployment, node, pod
 from control_plane.processes import Child
-from control_plane.programs import ECOTONE, environment
+from control_plane.programs import ECOTONE, ROOT, environment
 from ecotone.kube.client import ApiClient
 from ecotone.kube.kubeconfig import connect
 from ecotone.kube.resources import DEPLOYMENTS, EVENTS, NETWORK_MAPS, NODES, PODS, Resource
@@ -273,7 +274,13 @@ class Bench:
         return count
 
 
+def compile_ahead() -> None:
+    """As an installed package is: where no bytecode may be written, every start would compile the whole source tree."""
+    compileall.compile_dir(ROOT / "src" / "ecotone", quiet=1)
+
+
 async def measure(options: argparse.Namespace) -> list[Run]:
+    compile_ahead()
     results: list[Run] = []
     with tempfile.TemporaryDirectory(prefix="ecotone-bench-") as directory:
         for nodes in options.nodes:

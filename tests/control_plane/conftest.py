@@ -11,12 +11,37 @@ import pytest
 from control_plane import binaries
 from control_plane.cluster import Cluster
 
+LONG = (
+    "test_extender",
+    "test_live_commands",
+    "test_pogonip",
+    "test_terms",
+    "test_parity",
+    "test_kubedsm",
+    "test_descheduler_chaos",
+    "test_preemption",
+    "test_hostile_objects",
+    "test_descheduler",
+    "test_manifests",
+    "test_rbac",
+    "test_scheduler",
+    "test_primitives",
+    "test_safety",
+    "test_faults",
+    "test_volumes",
+    "test_rbac_descheduler",
+)
+"""The modules that take long, longest first: where two workers share the modules, what is begun last should be short."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.control_plane)
+    ours = [item for item in items if here in item.path.parents]
+    for item in ours:
+        item.add_marker(pytest.mark.control_plane)
+    rank = {name: number for number, name in enumerate(LONG)}
+    ordered = iter(sorted(ours, key=lambda item: rank.get(item.path.stem, len(rank))))
+    items[:] = [next(ordered) if here in item.path.parents else item for item in items]
 
 
 @pytest.fixture(scope="session")

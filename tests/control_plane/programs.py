@@ -18,8 +18,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The source tree under test comes first, whatever is installed."""
-    return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUNBUFFERED": "1", **more}
+    """The source tree under test comes first, whatever is installed; it is compiled once, not by every program anew."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, "PYTHONPATH": str(ROOT / "src"), "PYTHONUNBUFFERED": "1", **more}
 
 
 class Program:

@@ -8,22 +8,17 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from ecotone.cli.terminal.safe import printable
 from ecotone.model.errors import InputError, OutsideError
 
-# typer brings click along, newer ones inside themselves: the base of its errors is found through one typer exports.
-_ClickError: type[Any] = typer.BadParameter.__mro__[2]
+if TYPE_CHECKING:
+    import typer
 
 # Matrices of decisions are small: several threads for one of them only wait for each other. It counts before numpy loads.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -112,6 +107,8 @@ Exit codes: 0 done, 1 the answer is no, 2 wrong use or bad input, 3 the outside 
 @cache
 def application(verb: str | None = None) -> typer.Typer:
     """The verb that is asked for; only named, all that are installed, if it is none of them."""
+    import typer
+
     app = typer.Typer(
         name="ecotone",
         help=HELP,
@@ -121,7 +118,7 @@ def application(verb: str | None = None) -> typer.Typer:
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback()(_root)
+    app.callback()(_root())
     module = next((name for name, commands in VERBS.items() if verb in commands), None)
     if module is not None and _installed(module):
         import_module(f"{__name__}.{module}").register(app)
@@ -134,6 +131,8 @@ def application(verb: str | None = None) -> typer.Typer:
 
 
 def _installed(verb: str) -> bool:
+    from importlib.util import find_spec
+
     return find_spec(f"{__name__}.{verb}") is not None
 
 
@@ -175,25 +174,34 @@ def _half_written() -> list[str]:
     return line.split()[1:]
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"ecotone {_version()}")
-        raise typer.Exit
+def _root() -> Callable[..., None]:
+    """What comes before a verb."""
+    import typer
 
+    def show_version_and_exit(wanted: bool) -> None:
+        if wanted:
+            typer.echo(f"ecotone {_version()}")
+            raise typer.Exit
 
-def _root(
-    show_version: bool = typer.Option(
-        False, "--version", help="Print the version and exit.", is_eager=True, callback=_show_version
-    ),
-    debug: bool = typer.Option(False, "--debug", help="Show the whole story of an internal error."),
-    colour: str = typer.Option("auto", "--color", metavar="WHEN", help="auto, always or never; may stand anywhere."),
-) -> None:
-    del show_version, colour  # the first ends the program, the second was read before
-    if debug:
-        os.environ[DEBUG] = "1"
+    def root(
+        show_version: bool = typer.Option(
+            False, "--version", help="Print the version and exit.", is_eager=True, callback=show_version_and_exit
+        ),
+        debug: bool = typer.Option(False, "--debug", help="Show the whole story of an internal error."),
+        colour: str = typer.Option(
+            "auto", "--color", metavar="WHEN", help="auto, always or never; may stand anywhere."
+        ),
+    ) -> None:
+        del show_version, colour  # the first ends the program, the second was read before
+        if debug:
+            os.environ[DEBUG] = "1"
+
+    return root
 
 
 def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("ecotone")
     except PackageNotFoundError:
@@ -237,16 +245,8 @@ def _keep_stdout() -> None:
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         given = _without_colour(sys.argv[1:] if arguments is None else arguments)
-        command = typer.main.get_command(application(_asked(given)))
-        outcome = command.main(args=given, prog_name="ecotone", standalone_mode=False)
+        outcome = DONE if _started_quickly(given) else _understood(given)
         sys.stdout.flush()
-    except typer.Abort:
-        raise KeyboardInterrupt from None
-    except _ClickError as error:
-        if type(error).__name__ == "NoArgsIsHelpError":
-            error.show()
-            return WRONG
-        return _say(_usage(error), WRONG)
     except InputError as error:
         return _say(str(error), WRONG)
     except OutsideError as error:
@@ -255,6 +255,37 @@ def _run(arguments: Sequence[str] | None) -> int:
         if isinstance(ending.__context__, OSError):  # rich ends the process when its output is gone
             raise ending.__context__ from None
         raise
+    return outcome
+
+
+def _started_quickly(given: Sequence[str]) -> bool:
+    """True if this was the scheduler, whose pods wait: a command that is right needs no command line to be built."""
+    if list(given[:2]) != ["serve", "scheduler"] or COMPLETE in os.environ:
+        return False
+    from ecotone.cli.programs import scheduler_options
+
+    options = scheduler_options.read(given[2:])
+    if options is None:
+        return False
+    scheduler_options.start(options)
+    return True
+
+
+def _understood(given: list[str]) -> int:
+    import typer
+
+    # typer brings click along, newer ones inside themselves: the base of its errors is found through one typer exports.
+    click_error: type[Any] = typer.BadParameter.__mro__[2]
+    try:
+        command = typer.main.get_command(application(_asked(given)))
+        outcome = command.main(args=given, prog_name="ecotone", standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except click_error as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+            return WRONG
+        return _say(_usage(error), WRONG)
     if outcome == INTERRUPTED:  # typer has caught it
         raise KeyboardInterrupt
     return outcome if isinstance(outcome, int) else DONE
@@ -262,6 +293,8 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _failed(error: Exception, code: int) -> int:
     """One line for an unexpected exception; the traceback with --debug."""
+    import traceback
+
     if os.environ.get(DEBUG):
         traceback.print_exception(error)
     if isinstance(error, OSError):

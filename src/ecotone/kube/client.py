@@ -1,27 +1,29 @@
 """One keep-alive session with an API server.
 
-Everything else in this package is written against ``ApiClient.request`` and ``ApiClient.stream``; this is the only file
-that touches HTTP. It adds credentials per request (they rotate), bounds every answer in size and time, and turns a
-refusal into an ``ApiError``. It repeats only what is safe to repeat: a request the server explicitly refused to start
-(429 with Retry-After), a 401 once with a fresh token, and reads. A write whose answer was lost is reported as
+Everything else in this package is written against ``ApiClient.request`` and ``ApiClient.stream``; only this file and the
+room ``http`` know how they travel. It adds credentials per request (they rotate), bounds every answer in size and time,
+and turns a refusal into an ``ApiError``. It repeats only what is safe to repeat: a request the server explicitly refused
+to start (429 with Retry-After), a 401 once with a fresh token, and reads. A write whose answer was lost is reported as
 ``UnreachableError``: its caller alone knows how to find out what happened.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
 
-import aiohttp
 import msgspec
 
 from ecotone.kube.backoff import Backoff
 from ecotone.kube.errors import ApiError, TooLargeError, UnreachableError
+from ecotone.kube.http.connection import HttpConnection
+from ecotone.kube.http.parser import AnswerParser, MalformedAnswerError
+from ecotone.kube.http.pool import Pool
 from ecotone.kube.kubeconfig import Connection
 from ecotone.kube.resources import Resource
 from ecotone.model.errors import OutsideError
@@ -36,10 +38,8 @@ APPLY_PATCH = "application/apply-patch+yaml"
 BODY_LIMIT = 512 << 20
 """For one answer: a page of two thousand large objects, with room to spare."""
 REFUSAL_LIMIT = 1 << 20
-_CHUNK = 1 << 20
 READ_ATTEMPTS = 4
 THROTTLED_ATTEMPTS = 6
-CONNECT_SECONDS = 10.0
 
 _encode = msgspec.json.Encoder().encode
 
@@ -57,29 +57,28 @@ class ApiClient:
     ) -> None:
         self._connection = connection
         self._timeout = timeout
-        self._headers = {"User-Agent": user_agent, "Accept": JSON}
+        self._address = urlsplit(connection.server)
+        # Plain bodies: on the way to an API server, compressing costs more than it saves.
+        headers = {"Host": self._address.netloc.rpartition("@")[2], "User-Agent": user_agent, "Accept": JSON}
         if connection.impersonate:
-            self._headers["Impersonate-User"] = connection.impersonate
+            headers["Impersonate-User"] = connection.impersonate
+        self._headers = "".join(_header(name, value) for name, value in headers.items())
         self._connections = connections
-        self._session: aiohttp.ClientSession | None = None
+        self._pool: Pool | None = None
+        self._ahead: dict[tuple[str, tuple[tuple[str, str], ...]], asyncio.Task[bytes]] = {}
 
     @property
     def connection(self) -> Connection:
         return self._connection
 
     async def __aenter__(self) -> ApiClient:
-        tls: ssl.SSLContext | bool = self._connection.tls if self._connection.tls is not None else True
-        connector = aiohttp.TCPConnector(limit=self._connections, ssl=tls, keepalive_timeout=60)
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            # An API server sets no cookies, and a proxy's are not sent on.
-            cookie_jar=aiohttp.DummyCookieJar(),
-            # The server picks JSON of the size it has; decoding is ours, so aiohttp neither inflates nor guesses.
-            auto_decompress=True,
-            read_bufsize=1 << 20,
-            max_line_size=1 << 16,
-            max_field_size=1 << 16,
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
+        host, port = self._address.hostname or "", self._address.port
+        self._pool = Pool(
+            host,
+            port or (443 if self._address.scheme == "https" else 80),
+            tls=self._connection.tls,
+            server_hostname=self._connection.server_hostname,
+            limit=self._connections,
         )
         return self
 
@@ -89,9 +88,18 @@ class ApiClient:
         await self.close()
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        for task in self._ahead.values():
+            task.cancel()
+        self._ahead.clear()
+        if self._pool is not None:
+            await self._pool.close()
+            self._pool = None
+
+    def ask_ahead(self, path: str, *, query: Mapping[str, str], timeout: float, silence: float) -> None:
+        """Starts a read that somebody will ask for who is not ready yet; the next ``request`` for it gets its answer."""
+        task = asyncio.create_task(self.request("GET", path, query=query, timeout=timeout, silence=silence))
+        task.add_done_callback(_retrieve)
+        self._ahead[path, tuple(query.items())] = task
 
     async def request(
         self,
@@ -114,6 +122,10 @@ class ApiClient:
         (``time.monotonic``) bounds all of them: a leader whose lease is running out passes its end, so that nothing it
         sent is still under way when another leader starts.
         """
+        if self._ahead and method == "GET":
+            asked = self._ahead.pop((path, tuple((query or {}).items())), None)
+            if asked is not None:
+                return await asked
         data = body if isinstance(body, bytes) or body is None else _encode(body)
         backoff = Backoff()
         attempts = 0
@@ -162,69 +174,65 @@ class ApiClient:
         budget: float,
         silence: float | None,
     ) -> bytes:
-        headers: dict[str, str] = {}
+        request = b""
         try:
             async with asyncio.timeout(budget):
-                headers = await self._request_headers()
-                if data is not None:
-                    headers["Content-Type"] = content_type
-                async with self._live().request(
-                    method,
-                    self._connection.server + path,
-                    data=data,
-                    params=query,
-                    headers=headers,
-                    server_hostname=self._connection.server_hostname,
-                    allow_redirects=False,
-                    timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=silence),
-                ) as answer:
-                    content = await _bounded(answer)
-                    if answer.status >= 300:
-                        raise ApiError.from_body(answer.status, content, retry_after=_retry_after(answer.headers))
-                    return content
+                request = await self._written(method, path, data, query=query, content_type=content_type)
+                async with self._exchange(request, silence=silence) as (connection, answer):
+                    return await _body_or_refusal(connection, answer, silence=silence)
         except TimeoutError:
-            if not headers:
+            if not request:
                 awaited = self._connection.tokens.awaited()
                 raise OutsideError(f"no token from {awaited} within {budget:.3g} s") from None
             waited = budget if silence is None else min(budget, silence)
             raise UnreachableError(f"no answer within {waited:.3g} s to {method} {path}") from None
-        except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
+        except (OSError, MalformedAnswerError) as error:
             raise UnreachableError(f"{method} {path}: {_plain(error)}") from None
 
     @asynccontextmanager
-    async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncIterator[aiohttp.StreamReader]:
+    async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncIterator[HttpConnection]:
         """An open GET whose body is read as it arrives (a watch); its silence is the caller's to judge."""
-        headers = await self._request_headers()
         try:
-            async with self._live().get(
-                self._connection.server + path,
-                params=query,
-                headers=headers,
-                server_hostname=self._connection.server_hostname,
-                allow_redirects=False,
-            ) as answer:
+            request = await self._written("GET", path, None, query=query, content_type=JSON)
+            async with self._exchange(request) as (connection, answer):
                 if answer.status >= 300:
-                    content = await _bounded(answer)
                     if answer.status == 401:
                         self._connection.tokens.invalidate()
-                    raise ApiError.from_body(answer.status, content, retry_after=_retry_after(answer.headers))
-                yield answer.content
-        except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
+                    await _body_or_refusal(connection, answer)
+                yield connection
+        except (OSError, MalformedAnswerError) as error:
             raise UnreachableError(f"GET {path}: {_plain(error)}") from None
 
-    async def _request_headers(self) -> dict[str, str]:
-        headers = self._headers.copy()
+    @asynccontextmanager
+    async def _exchange(
+        self, request: bytes, *, silence: float | None = None
+    ) -> AsyncIterator[tuple[HttpConnection, AnswerParser]]:
+        """A request and the head of its answer; a connection whose answer is not read to its end is not used again."""
+        if self._pool is None:
+            raise RuntimeError("ApiClient is used outside its 'async with'")
+        pool = self._pool
+        connection = await pool.take()
+        try:
+            yield connection, await connection.send(request, silence=silence)
+        finally:
+            pool.give_back(connection)
+
+    async def _written(
+        self, method: str, path: str, data: bytes | None, *, query: Mapping[str, str] | None, content_type: str
+    ) -> bytes:
+        """A request as it travels, with the token of the moment."""
+        target = self._address.path + path
+        if query:
+            target = f"{target}?{urlencode(query, quote_via=quote)}"
+        head = f"{method} {target} HTTP/1.1\r\n{self._headers}"
         token = await self._connection.tokens.token()
         if token is not None:
-            if not token.isprintable():
+            if not token.isprintable() or not token.isascii():
                 raise OutsideError("the token has characters that no token has")
-            headers["Authorization"] = f"Bearer {token}"
-        return headers
-
-    def _live(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            raise RuntimeError("ApiClient is used outside its 'async with'")
-        return self._session
+            head += _header("Authorization", f"Bearer {token}")
+        if data is None:
+            return f"{head}\r\n".encode("latin-1")
+        return f"{head}Content-Type: {content_type}\r\nContent-Length: {len(data)}\r\n\r\n".encode("latin-1") + data
 
     async def get(self, kind: type[T], resource: Resource, *, name: str, namespace: str | None = None) -> T:
         return decode(await self.request("GET", resource.path(namespace=namespace, name=name)), kind)
@@ -282,26 +290,43 @@ def decode(answer: bytes, kind: type[T]) -> T:
         raise UnreachableError(f"the answer is not understood: {error}") from None
 
 
-async def _bounded(answer: aiohttp.ClientResponse) -> bytes:
-    """The body, counted as it is read: a declared length is only a promise, and chunks declare none."""
+def _header(name: str, value: str) -> str:
+    """A line of the head; whoever could put a line end into it would write headers of his own."""
+    if any(each in value for each in "\r\n\0") or not value.isascii():
+        raise UnreachableError(f"the {name} of a request holds characters that no header may hold")
+    return f"{name}: {value}\r\n"
+
+
+async def _body_or_refusal(connection: HttpConnection, answer: AnswerParser, *, silence: float | None = None) -> bytes:
+    """The body of a 2xx answer, counted as it is read: a declared length is only a promise, and chunks declare none."""
     limit = BODY_LIMIT if answer.status < 300 else REFUSAL_LIMIT
-    if answer.content_length is not None and answer.content_length > limit:
-        raise TooLargeError(f"an answer of {answer.content_length} bytes is more than is read")
+    declared = answer.headers.get("content-length")
+    if declared is not None and int(declared) > limit:
+        raise TooLargeError(f"an answer of {declared} bytes is more than is read")
     parts: list[bytes] = []
     size = 0
-    async for part in answer.content.iter_chunked(_CHUNK):
+    while part := await connection.read(silence=silence):
         size += len(part)
         if size > limit:
             raise TooLargeError(f"an answer of more than {limit} bytes is not read")
         parts.append(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    body = parts[0] if len(parts) == 1 else b"".join(parts)
+    if answer.status >= 300:
+        raise ApiError.from_body(answer.status, body, retry_after=_retry_after(answer.headers))
+    return body
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     try:
-        return max(0.0, min(float(headers["Retry-After"]), 60.0))
+        return max(0.0, min(float(headers["retry-after"]), 60.0))
     except (KeyError, ValueError):
         return None
+
+
+def _retrieve(task: asyncio.Task[bytes]) -> None:
+    """An answer that nobody came for is no failure."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _plain(error: Exception) -> str:

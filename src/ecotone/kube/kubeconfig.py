@@ -219,12 +219,11 @@ def _tls(cluster: _Entry, user: _Entry) -> ssl.SSLContext:
             hint="give certificate-authority or certificate-authority-data",
         )
     authority = cluster.material("certificate-authority")
-    context = ssl.create_default_context()
-    if authority is not None:
-        try:
-            context = ssl.create_default_context(cadata=authority.decode("ascii", "strict"))
-        except (ssl.SSLError, UnicodeDecodeError):
-            raise InputError("certificate-authority: no certificate in PEM form", file=str(cluster.file)) from None
+    try:
+        # Without an authority of its own the system's are read, hundreds of them.
+        context = ssl.create_default_context(cadata=None if authority is None else authority.decode("ascii", "strict"))
+    except (ssl.SSLError, UnicodeDecodeError):
+        raise InputError("certificate-authority: no certificate in PEM form", file=str(cluster.file)) from None
     certificate, key = user.material("client-certificate"), user.material("client-key")
     if (certificate is None) != (key is None):
         raise InputError("client-certificate and client-key go together", file=str(user.file))

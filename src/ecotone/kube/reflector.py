@@ -15,7 +15,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
@@ -32,14 +32,21 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
 
-PAGE = 2_000
+PAGE = 5_000
 PAGE_SECONDS = 120.0
 PAGE_SILENCE_SECONDS = 20.0
 """A page may take long over a thin line; of one whose answer was lost nothing arrives at all."""
 SILENCE_SECONDS = 150.0
 WATCH_SECONDS = (300, 600)
+FIRST_PAGE = {"limit": str(PAGE)}
 MOST_TOLD = 256
 """Unreadable objects that are logged, each once; further ones are only counted."""
+
+
+def ask_ahead(client: ApiClient, resources: Iterable[Resource]) -> None:
+    """Asks for the lists that mirrors of these will begin with, before the mirrors are there."""
+    for each in resources:
+        client.ask_ahead(each.path(), query=FIRST_PAGE, timeout=PAGE_SECONDS, silence=PAGE_SILENCE_SECONDS)
 
 
 class Sink(Protocol[T_contra]):
@@ -76,9 +83,11 @@ class Reflector(Generic[T]):
         label_selector: str = "",
         silence: float = SILENCE_SECONDS,
         optional: bool = False,
+        turn: Callable[[], Awaitable[None]] | None = None,
         backoff: Backoff | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """``turn`` is waited for between reading a list and delivering it: what it refers to may come first."""
         self._client = client
         self._resource = resource
         self._kind = kind
@@ -91,6 +100,7 @@ class Reflector(Generic[T]):
             self._selectors["labelSelector"] = label_selector
         self._silence = silence
         self._optional = optional
+        self._turn = turn
         self._backoff = backoff or Backoff()
         self._clock = clock
         self._known: dict[str, tuple[str, str]] = {}
@@ -169,7 +179,7 @@ class Reflector(Generic[T]):
         token = ""
         while True:
             # Without a resourceVersion the answer is the most recent committed state, never an old cache.
-            query = {**self._selectors, "limit": str(PAGE)}
+            query = {**self._selectors, **FIRST_PAGE}
             if token:
                 query["continue"] = token
             answer = await self._client.request(
@@ -180,6 +190,8 @@ class Reflector(Generic[T]):
             token = page.metadata.continue_
             if not token:
                 break
+        if self._turn is not None:
+            await self._turn()
         self.deliver(raws)
         self._version = page.metadata.resource_version
         self.last_heard = self._clock()
@@ -243,7 +255,7 @@ class Reflector(Generic[T]):
         try:
             async with self._client.stream(self._path, query=query) as content:
                 while True:
-                    chunk = asyncio.ensure_future(content.readany())
+                    chunk = asyncio.ensure_future(content.read())
                     chunk.add_done_callback(_retrieve)
                     try:
                         await asyncio.wait({chunk, relist}, timeout=self._silence, return_when=asyncio.FIRST_COMPLETED)

@@ -64,6 +64,9 @@ def available_at(state: ClusterState, row: int) -> tuple[float, float]:
     nodes = state.nodes
     fresh = not is_stale(nodes.nodes[row].measured_at, now=state.now, max_age=state.max_age)
     cpu, memory = nodes.measured[row].tolist() if fresh else (math.nan, math.nan)
+    free: tuple[float, float] = tuple((nodes.allocatable[row, :2] - state.usage.requested[row, :2]).tolist())
+    if math.isnan(cpu) and math.isnan(memory):
+        return free
     new_cpu = new_memory = 0.0
     for kind, counts in state.usage.recent.items():
         count = counts.get(row, 0)
@@ -71,7 +74,6 @@ def available_at(state: ClusterState, row: int) -> tuple[float, float]:
             use = state.pod_usage(kind)
             new_cpu += count * use[0]
             new_memory += count * use[1]
-    free = (nodes.allocatable[row, :2] - state.usage.requested[row, :2]).tolist()
     return (
         free[0] if math.isnan(cpu) else cpu - new_cpu,
         free[1] if math.isnan(memory) else memory - new_memory,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ecotone.kube import resources
@@ -105,14 +106,20 @@ class Feeds:
         self._store = ObjectStore(cache)
         self._left_out = LeftOut()
         self._first = [self._mirror(client, resource, silence) for resource in resources.SURROUNDINGS]
-        self._nodes = self._mirror(client, resources.NODES, silence)
-        self._pods = self._mirror(client, resources.PODS, silence)
+        self._nodes = self._mirror(client, resources.NODES, silence, turn=self._surroundings_are_there)
+        self._pods = self._mirror(client, resources.PODS, silence, turn=self._nodes.wait_synced)
         self._synced = asyncio.Event()
 
-    def _mirror(self, client: ApiClient, resource: Resource, silence: float) -> Reflector[Any]:
+    def _mirror(
+        self, client: ApiClient, resource: Resource, silence: float, turn: Callable[[], Awaitable[None]] | None = None
+    ) -> Reflector[Any]:
         sink = KindSink(resource.kind, self._store, self._left_out)
         shape = wire.KINDS[resource.kind].shape
-        return Reflector(client, resource, shape, sink, silence=silence, optional=resource in OPTIONAL)
+        return Reflector(client, resource, shape, sink, silence=silence, optional=resource in OPTIONAL, turn=turn)
+
+    async def _surroundings_are_there(self) -> None:
+        for reflector in self._first:
+            await reflector.wait_synced()
 
     def convert(self, given: wire.Pod) -> Pod:
         """A pod that somebody else shows us, with its workload as the streams have told it."""
@@ -129,13 +136,13 @@ class Feeds:
         return [*self._first, self._nodes, self._pods]
 
     async def run(self) -> None:
-        """Mirrors for ever: first what pods and nodes refer to, then nodes, then pods, so each is resolved once."""
+        """Mirrors for ever. All lists are asked for at once and taken in one after the other: first what pods and nodes
+        refer to, then nodes, then pods, so that each is resolved once.
+        """
         async with asyncio.TaskGroup() as group:
-            for stage in (self._first, [self._nodes], [self._pods]):
-                for reflector in stage:
-                    group.create_task(reflector.run())
-                for reflector in stage:
-                    await reflector.wait_synced()
+            for reflector in (self._nodes, self._pods, *self._first):
+                group.create_task(reflector.run())
+            await self._pods.wait_synced()
             self._synced.set()
 
     async def wait_synced(self) -> None:

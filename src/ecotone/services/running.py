@@ -106,9 +106,18 @@ async def beside_the_loop(work: Callable[[], T]) -> T:
     return await answer
 
 
-def spare_the_cache_from_collection() -> None:
-    """The cache is large, long-lived and without cycles: walking it again and again finds nothing and costs latency."""
-    gc.collect()
+def put_off_collection() -> None:
+    """While a program is loaded and its cache filled, almost nothing becomes garbage: searching for it is wasted."""
+    gc.set_threshold(1_000_000, 50, 1_000)
+
+
+def spare_the_cache_from_collection(*, collect: bool = True) -> None:
+    """The cache is large, long-lived and without cycles: walking it again and again finds nothing and costs latency.
+
+    Without ``collect`` what garbage there is by now stays, too; that of a start is small.
+    """
+    if collect:
+        gc.collect()
     gc.freeze()
     gc.set_threshold(200_000, 50, 1_000)
 

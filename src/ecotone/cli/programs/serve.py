@@ -2,72 +2,37 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import socket
-import sys
+import inspect
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from ecotone.cli.programs.logs import set_up_logging
+from ecotone.cli.programs.scheduler_options import SchedulerOptions, start
+from ecotone.cli.programs.shared_options import AllowHost, Context, Kubeconfig, Verbose
+
 serve_app = typer.Typer(no_args_is_help=True, help="Run one of the long-running programs.")
 
-Kubeconfig = Annotated[str | None, typer.Option("--kubeconfig", help="Path to a kubeconfig file.")]
-Context = Annotated[str | None, typer.Option("--context", help="Context of the kubeconfig to use.")]
-Listen = Annotated[
-    str | None, typer.Option("--listen", help="ADDRESS:PORT of /metrics, /healthz and /readyz; none if left out.")
-]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log every step.")]
+
+def _scheduler_parameters() -> list[inspect.Parameter]:
+    """The fields of the scheduler's options as typer reads them."""
+    types = get_type_hints(SchedulerOptions)
+    return [
+        inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=typer.Option(
+                each.default, *each.metadata["names"], help=each.metadata["help"], min=each.metadata["min"]
+            ),
+            annotation=types[each.name],
+        )
+        for each in fields(SchedulerOptions)
+    ]
 
 
-def set_up_logging(verbose: bool) -> None:
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.DEBUG if verbose else logging.INFO,
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
-    logging.getLogger("asyncio").setLevel(logging.WARNING)
-
-
-@serve_app.command("scheduler")
-def scheduler(
-    *,
-    scheduler_name: Annotated[
-        list[str] | None,
-        typer.Option("--scheduler-name", help="Pods that name this scheduler are ours. Repeat for several."),
-    ] = None,
-    policy: Annotated[str | None, typer.Option("--policy", help="A policy by name; see `ecotone policies`.")] = None,
-    config: Annotated[
-        Path | None, typer.Option("--config", help="A scheduler configuration with one or more profiles.")
-    ] = None,
-    leader_elect: Annotated[bool, typer.Option("--leader-elect", help="Only one of several replicas acts.")] = False,
-    lease_namespace: Annotated[str, typer.Option(help="Namespace of the lease.")] = "kube-system",
-    lease_name: Annotated[str, typer.Option(help="Name of the lease.")] = "ecotone-scheduler",
-    lease_duration: Annotated[float, typer.Option(help="Seconds until a silent leader is replaced.")] = 15.0,
-    lease_renew_deadline: Annotated[float, typer.Option(help="Seconds a leader acts without renewing.")] = 10.0,
-    lease_retry_period: Annotated[float, typer.Option(help="Seconds between attempts.")] = 2.0,
-    request_timeout: Annotated[float, typer.Option(help="Seconds a binding may take; below the renew deadline.")] = 5.0,
-    bindings: Annotated[int, typer.Option(min=1, help="Bindings under way at a time.")] = 128,
-    batch: Annotated[int, typer.Option(min=1, help="Pods decided in one round.")] = 128,
-    never_violate_budgets: Annotated[
-        bool, typer.Option(help="Preemption never takes a pod whose disruption budget is spent.")
-    ] = False,
-    max_age: Annotated[float, typer.Option(help="Seconds after which a measurement counts as unknown.")] = 300.0,
-    seed: Annotated[int, typer.Option(help="Seed of the draw among equal nodes.")] = 0,
-    watch_silence: Annotated[float, typer.Option(help="Seconds of silence after which a watch is replaced.")] = 150.0,
-    trust_loopback: Annotated[
-        bool, typer.Option("--trust-loopback", help="Show /decisions to callers from this machine without a token.")
-    ] = False,
-    allow_host: Annotated[
-        list[str] | None, typer.Option("--allow-host", help="A further name under which callers may reach it. Repeat.")
-    ] = None,
-    explain_binds: Annotated[bool, typer.Option(help="Write the reason into each pod (ecotone.dev/why).")] = True,
-    listen: Listen = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-    verbose: Verbose = False,
-) -> None:
+def scheduler(**given: Any) -> None:
     """Schedule pods on a live cluster.
 
     Examples:
@@ -76,40 +41,17 @@ def scheduler(
 
         ecotone serve scheduler --config profiles.yaml --leader-elect --listen 127.0.0.1:10360
     """
-    set_up_logging(verbose)
-    from ecotone.kube.kubeconfig import connect
-    from ecotone.kube.lease import LeaseTimes
-    from ecotone.model.errors import InputError
-    from ecotone.services.scheduler.profiles import choose_profiles
-    from ecotone.services.scheduler.program import serve
-    from ecotone.services.scheduler.settings import SchedulerSettings
+    start(SchedulerOptions(**given))
 
-    try:
-        lease = LeaseTimes(lease_duration, lease_renew_deadline, lease_retry_period)
-    except ValueError as error:
-        raise InputError(
-            str(error), hint="see --lease-duration, --lease-renew-deadline, --lease-retry-period"
-        ) from None
-    settings = SchedulerSettings(
-        profiles=choose_profiles(
-            names=scheduler_name or [], policy=policy, config=config, never_violate_budgets=never_violate_budgets
-        ),
-        leader_elect=leader_elect,
-        lease=lease,
-        lease_namespace=lease_namespace,
-        lease_name=lease_name,
-        identity=f"{socket.gethostname()}_{os.getpid()}",
-        round_size=batch,
-        bindings_in_flight=bindings,
-        request_timeout=request_timeout,
-        max_age=max_age,
-        seed=seed,
-        trust_loopback=trust_loopback,
-        allowed_hosts=tuple(allow_host or ()),
-        silence=watch_silence,
-        explain_binds=explain_binds,
-    )
-    serve(connect(kubeconfig=kubeconfig, context=context), settings, listen=listen)
+
+def _offer_scheduler(app: typer.Typer) -> None:
+    parameters = _scheduler_parameters()
+    vars(scheduler)["__signature__"] = inspect.Signature(parameters)
+    scheduler.__annotations__ = {each.name: each.annotation for each in parameters}
+    app.command("scheduler")(scheduler)
+
+
+_offer_scheduler(serve_app)
 
 
 @serve_app.command("extender")
@@ -129,9 +71,7 @@ def extender(
     client_ca: Annotated[
         Path | None, typer.Option("--client-ca", help="Callers of /bind prove themselves by certificates of this CA.")
     ] = None,
-    allow_host: Annotated[
-        list[str] | None, typer.Option("--allow-host", help="A further name under which callers may reach it. Repeat.")
-    ] = None,
+    allow_host: AllowHost = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     verbose: Verbose = False,

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ecotone.cli.programs.serve import Context, Kubeconfig, Listen, Verbose, set_up_logging
-from ecotone.model.errors import InputError
+from ecotone.cli.programs.logs import set_up_logging
+from ecotone.cli.programs.scheduler_options import lease_times, own_identity
+from ecotone.cli.programs.shared_options import (
+    AllowHost,
+    Context,
+    Kubeconfig,
+    LeaderElect,
+    LeaseDuration,
+    LeaseRenewDeadline,
+    LeaseRetryPeriod,
+    Listen,
+    Verbose,
+)
 
 
 def descheduler(
@@ -26,12 +35,12 @@ def descheduler(
     prometheus_token_file: Annotated[Path | None, typer.Option(help="Token for Prometheus, read anew.")] = None,
     prometheus_ca: Annotated[Path | None, typer.Option(help="Certificates that Prometheus' must come from.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be moved; change nothing.")] = False,
-    leader_elect: Annotated[bool, typer.Option("--leader-elect", help="Only one of several replicas acts.")] = False,
+    leader_elect: LeaderElect = False,
     lease_namespace: Annotated[str, typer.Option(help="Namespace of the leases.")] = "kube-system",
     lease_name: Annotated[str, typer.Option(help="Name of the lease.")] = "ecotone-descheduler",
-    lease_duration: Annotated[float, typer.Option(help="Seconds until a silent leader is replaced.")] = 15.0,
-    lease_renew_deadline: Annotated[float, typer.Option(help="Seconds a leader acts without renewing.")] = 10.0,
-    lease_retry_period: Annotated[float, typer.Option(help="Seconds between attempts.")] = 2.0,
+    lease_duration: LeaseDuration = 15.0,
+    lease_renew_deadline: LeaseRenewDeadline = 10.0,
+    lease_retry_period: LeaseRetryPeriod = 2.0,
     scheduler_lease: Annotated[
         str, typer.Option(help="Lease of the scheduler; nothing moves while it is not renewed. Empty: not looked at.")
     ] = "ecotone-scheduler",
@@ -41,9 +50,7 @@ def descheduler(
     max_age: Annotated[float, typer.Option(help="Seconds after which a measurement counts as unknown.")] = 300.0,
     ready_seconds: Annotated[float, typer.Option(help="Seconds in which a replacement must become ready.")] = 120.0,
     request_timeout: Annotated[float, typer.Option(help="Seconds a request to the API server may take.")] = 10.0,
-    allow_host: Annotated[
-        list[str] | None, typer.Option("--allow-host", help="A further name under which callers may reach it. Repeat.")
-    ] = None,
+    allow_host: AllowHost = None,
     listen: Listen = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -59,22 +66,16 @@ def descheduler(
     """
     set_up_logging(verbose)
     from ecotone.kube.kubeconfig import connect
-    from ecotone.kube.lease import LeaseTimes
     from ecotone.services.descheduler.program import serve
     from ecotone.services.descheduler.settings import DeschedulerProgramSettings
     from ecotone.services.scheduler.profiles import choose_profiles
     from ecotone.telemetry.prometheus import PrometheusSettings
 
-    try:
-        lease = LeaseTimes(lease_duration, lease_renew_deadline, lease_retry_period)
-    except ValueError as error:
-        raise InputError(
-            str(error), hint="see --lease-duration, --lease-renew-deadline, --lease-retry-period"
-        ) from None
+    lease = lease_times(lease_duration, lease_renew_deadline, lease_retry_period)
     profiles = choose_profiles(names=[scheduler_name], policy=policy, config=config)
     settings = DeschedulerProgramSettings(
         profile=profiles[scheduler_name],
-        identity=f"{socket.gethostname()}_{os.getpid()}",
+        identity=own_identity(),
         dry_run=dry_run,
         leader_elect=leader_elect,
         lease=lease,

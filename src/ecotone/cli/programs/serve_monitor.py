@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ecotone.cli.programs.serve import Context, Kubeconfig, Listen, Verbose, set_up_logging
+from ecotone.cli.programs.logs import set_up_logging
+from ecotone.cli.programs.scheduler_options import lease_times, own_identity
+from ecotone.cli.programs.shared_options import (
+    Context,
+    Kubeconfig,
+    LeaderElect,
+    LeaseDuration,
+    LeaseRenewDeadline,
+    LeaseRetryPeriod,
+    Listen,
+    Verbose,
+    WatchSilence,
+)
 from ecotone.model.errors import InputError
 
 
@@ -31,13 +41,13 @@ def monitor(
         str, typer.Option("--window", help="Time over which is averaged; at least four scrapes. spec.window wins.")
     ] = "2m",
     max_age: Annotated[float, typer.Option(min=10.0, help="Seconds after which readers distrust a value.")] = 300.0,
-    leader_elect: Annotated[bool, typer.Option("--leader-elect", help="Only one of several replicas acts.")] = False,
+    leader_elect: LeaderElect = False,
     lease_namespace: Annotated[str, typer.Option(help="Namespace of the lease.")] = "kube-system",
     lease_name: Annotated[str, typer.Option(help="Name of the lease.")] = "ecotone-monitor",
-    lease_duration: Annotated[float, typer.Option(help="Seconds until a silent leader is replaced.")] = 15.0,
-    lease_renew_deadline: Annotated[float, typer.Option(help="Seconds a leader acts without renewing.")] = 10.0,
-    lease_retry_period: Annotated[float, typer.Option(help="Seconds between attempts.")] = 2.0,
-    watch_silence: Annotated[float, typer.Option(help="Seconds of silence after which a watch is replaced.")] = 150.0,
+    lease_duration: LeaseDuration = 15.0,
+    lease_renew_deadline: LeaseRenewDeadline = 10.0,
+    lease_retry_period: LeaseRetryPeriod = 2.0,
+    watch_silence: WatchSilence = 150.0,
     listen: Listen = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -56,7 +66,6 @@ def monitor(
     """
     set_up_logging(verbose)
     from ecotone.kube.kubeconfig import connect
-    from ecotone.kube.lease import LeaseTimes
     from ecotone.services.monitor.annotations import Rules
     from ecotone.services.monitor.program import serve
     from ecotone.services.monitor.settings import MonitorSettings
@@ -65,17 +74,12 @@ def monitor(
 
     if not cluster and not applications:
         raise InputError("nothing is left to monitor", hint="leave out --no-cluster or --no-applications")
-    try:
-        lease = LeaseTimes(lease_duration, lease_renew_deadline, lease_retry_period)
-    except ValueError as error:
-        raise InputError(
-            str(error), hint="see --lease-duration, --lease-renew-deadline, --lease-retry-period"
-        ) from None
+    lease = lease_times(lease_duration, lease_renew_deadline, lease_retry_period)
     settings = MonitorSettings(
         prometheus=PrometheusSettings(
             prometheus, token_file=prometheus_token_file, ca_file=prometheus_ca, timeout=prometheus_timeout
         ),
-        identity=f"{socket.gethostname()}_{os.getpid()}",
+        identity=own_identity(),
         cluster=cluster,
         applications=applications,
         window=parse_window(window),

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ecotone.cli.programs.serve import Context, Kubeconfig, Verbose, set_up_logging
+from ecotone.cli.programs.logs import set_up_logging
+from ecotone.cli.programs.shared_options import Context, Kubeconfig, Verbose
 
 
 def probe(

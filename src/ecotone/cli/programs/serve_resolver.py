@@ -29,7 +29,7 @@ def resolver(
 
         curl -s -H 'Content-Type: application/json' -d @problem.json http://127.0.0.1:10362/v1/placements
     """
-    from ecotone.cli.programs.serve import set_up_logging
+    from ecotone.cli.programs.logs import set_up_logging
     from ecotone.services.resolver.jobs import JobLimits
     from ecotone.services.resolver.service import ResolverSettings, serve
 

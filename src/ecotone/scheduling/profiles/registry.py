@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ecotone.model.arrays import Ints
 from ecotone.model.decisions import Decision, Decisions
@@ -23,6 +22,9 @@ from ecotone.scheduling.plugin import Args, Plugin
 from ecotone.scheduling.profiles import plugin_files
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
 from ecotone.scheduling.profiles.profile import Profile
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 PLUGIN_GROUP = "ecotone.plugins"
 SOLVER_GROUP = "ecotone.solvers"
@@ -120,7 +122,7 @@ def settings_of_rule(name: str) -> DeschedulerSettings:
 
 
 def plugin_names() -> list[str]:
-    return sorted({*_BUILT_IN, *(entry.name for entry in entry_points(group=PLUGIN_GROUP))})
+    return sorted({*_BUILT_IN, *_foreign(PLUGIN_GROUP)})
 
 
 def built_in_names() -> list[str]:
@@ -129,15 +131,22 @@ def built_in_names() -> list[str]:
 
 
 def solver_names() -> list[str]:
-    return sorted({*_SOLVERS, *(entry.name for entry in entry_points(group=SOLVER_GROUP))})
+    return sorted({*_SOLVERS, *_foreign(SOLVER_GROUP)})
 
 
 def rule_names() -> list[str]:
-    return sorted({*_RULES, *(entry.name for entry in entry_points(group=RULE_GROUP))})
+    return sorted({*_RULES, *_foreign(RULE_GROUP)})
 
 
 def report_names() -> list[str]:
-    return sorted({*_REPORTS, *(entry.name for entry in entry_points(group=REPORT_GROUP))})
+    return sorted({*_REPORTS, *_foreign(REPORT_GROUP)})
+
+
+def _foreign(group: str) -> dict[str, EntryPoint]:
+    """What other packages that are installed offer."""
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry for entry in entry_points(group=group)}
 
 
 def _find(name: str, ours: dict[str, str], group: str, what: str) -> Callable[..., Any]:
@@ -146,7 +155,7 @@ def _find(name: str, ours: dict[str, str], group: str, what: str) -> Callable[..
         module, _, attribute = target.partition(":")
         found: Callable[..., Any] = getattr(import_module(module), attribute)
         return found
-    foreign = {entry.name: entry for entry in entry_points(group=group)}
+    foreign = _foreign(group)
     if name in foreign:
         loaded: Callable[..., Any] = foreign[name].load()
         return loaded

@@ -13,10 +13,8 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
-
-from aiohttp import web
 
 from ecotone.kube.client import ApiClient
 from ecotone.kube.events import EventRecorder
@@ -24,26 +22,19 @@ from ecotone.kube.kubeconfig import Connection
 from ecotone.kube.lease import Elector
 from ecotone.model.objects import Pod
 from ecotone.model.snapshot import Snapshot
-from ecotone.scheduling.explanation import document, explain
 from ecotone.scheduling.profiles.profile import Profile
-from ecotone.services import lifecycle
-from ecotone.services.endpoints import Endpoints
 from ecotone.services.feeds import Feeds
 from ecotone.services.health import Health
-from ecotone.services.http.callers import Authoriser
-from ecotone.services.http.descriptors import called, raise_limit
 from ecotone.services.running import background, first, spare_the_cache_from_collection
 from ecotone.services.scheduler.metrics import SchedulerMetrics
 from ecotone.services.scheduler.pod_writer import PodWriter
-from ecotone.services.scheduler.queue import Place
 from ecotone.services.scheduler.scheduler import LANDING_SECONDS, Scheduler
 from ecotone.services.scheduler.settings import SchedulerSettings
+from ecotone.services.scheduler.start import LEASE_CONNECTIONS, REVIEW_CONNECTIONS, open_client
 
 log = logging.getLogger(__name__)
 
 EVENT_SECONDS = 0.5
-REVIEW_CONNECTIONS = 2
-LEASE_CONNECTIONS = 2
 
 
 class SchedulerProgram:
@@ -55,8 +46,11 @@ class SchedulerProgram:
         settings: SchedulerSettings,
         *,
         listen: str | None,
+        client: ApiClient | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """``client`` is an open one, where somebody has begun to ask already; it stays its owner's to close."""
+        self._client = client
         self._clock = clock
         self._connection = connection
         self._settings = settings
@@ -74,11 +68,11 @@ class SchedulerProgram:
     async def run(self) -> None:
         """Serves until ``stop`` is called."""
         settings = self._settings
-        descriptors = raise_limit() - LEASE_CONNECTIONS - REVIEW_CONNECTIONS
-        connections = called(descriptors, wanted=settings.bindings_in_flight + 32)
         agent = f"ecotone-scheduler/{settings.identity}"
         async with (
-            ApiClient(self._connection, user_agent=agent, connections=connections) as client,
+            open_client(self._connection, identity=settings.identity, bindings=settings.bindings_in_flight)
+            if self._client is None
+            else contextlib.nullcontext(self._client) as client,
             # Its own connections: renewing the lease must never queue behind a thousand bindings, and callers of
             # /decisions must not be able to take those of either.
             ApiClient(
@@ -102,7 +96,6 @@ class SchedulerProgram:
                 pulse=self._health.expect("deciding", within=settings.lease.duration),
             )
             feeds = Feeds(client, scheduler.cache, silence=settings.silence)
-            endpoints = self._endpoints(review_client, scheduler, feeds)
             lease = Elector(
                 lease_client,
                 namespace=settings.lease_namespace,
@@ -115,16 +108,30 @@ class SchedulerProgram:
             if settings.leader_elect:
                 self._elector = lease
             async with contextlib.AsyncExitStack() as stack:
-                if self._listen is not None:
-                    await endpoints.start(self._listen)
-                    stack.push_async_callback(endpoints.stop)
                 await stack.enter_async_context(background(feeds.run(), recorder.run()))
+                if self._listen is not None:
+                    await stack.enter_async_context(self._listening(self._listen, review_client, scheduler, feeds))
                 if self._elector is None:
                     # Others (a descheduler) look at the lease to see that somebody will place what they move.
                     stack.push_async_callback(lease.release, seconds=EVENT_SECONDS)
                     await stack.enter_async_context(background(lease.announce()))
                 await self._serve(scheduler, feeds)
                 await recorder.drain(EVENT_SECONDS)
+
+    @contextlib.asynccontextmanager
+    async def _listening(
+        self, listen: str, review_client: ApiClient, scheduler: Scheduler, feeds: Feeds
+    ) -> AsyncIterator[None]:
+        from ecotone.services.scheduler.endpoints import scheduler_endpoints
+
+        endpoints = scheduler_endpoints(
+            scheduler, feeds, review_client=review_client, health=self._health, why_not_ready=self._why_not_ready
+        )
+        await endpoints.start(listen)
+        try:
+            yield
+        finally:
+            await endpoints.stop()
 
     def _deadline(self) -> float | None:
         return None if self._elector is None else self._elector.deadline()
@@ -133,7 +140,7 @@ class SchedulerProgram:
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             await first(stopping, feeds.wait_synced())
-            spare_the_cache_from_collection()
+            spare_the_cache_from_collection(collect=False)
             self._synced = True
             while not self._stopping.is_set():
                 await self._term(scheduler, feeds, stopping)
@@ -178,51 +185,11 @@ class SchedulerProgram:
         if not deciding.cancelled() and (error := deciding.exception()) is not None:
             raise error
 
-    def _endpoints(self, review_client: ApiClient, scheduler: Scheduler, feeds: Feeds) -> Endpoints:
-        endpoints = Endpoints(
-            self.metrics.registry,
-            ready=self._why_not_ready,
-            health=self._health,
-            refresh=lambda: self._gauge(scheduler, feeds),
-            allowed_hosts=self._settings.allowed_hosts,
-        )
-        authoriser = Authoriser(review_client, trust_loopback=self._settings.trust_loopback)
-
-        async def decision(request: web.Request) -> web.StreamResponse:
-            namespace, name = request.match_info["namespace"], request.match_info["name"]
-            if not await authoriser.allowed(request, namespace=namespace):
-                return web.json_response({"error": "not allowed"}, status=403)
-            record = scheduler.records.get(f"{namespace}/{name}")
-            if record is None:
-                return web.json_response({"error": "no decision about this pod is remembered"}, status=404)
-            return web.json_response(record)
-
-        endpoints.get("/decisions/{namespace}/{name}", decision)
-        return endpoints
-
     def _why_not_ready(self) -> str | None:
         return None if self._synced else "the caches are not filled yet"
 
-    def _gauge(self, scheduler: Scheduler, feeds: Feeds) -> None:
-        metrics = self.metrics
-        for place in (Place.ACTIVE, Place.BACKOFF, Place.UNSCHEDULABLE, Place.GATED):
-            metrics.pending.labels(place.value).set(scheduler.queue.size(place))
-        for (place_name, event), count in scheduler.queue.counts.incoming.items():
-            metrics.incoming.labels(place_name, event).set(count)
-        for kind, size in scheduler.cache.sizes.items():
-            metrics.cache_objects.labels(kind).set(size)
-        for reflector in feeds.reflectors:
-            metrics.relists.labels(reflector.resource.plural).set(reflector.lists)
-            metrics.watch_events.labels(reflector.resource.plural).set(reflector.events)
-        for kind, count in feeds.left_out.items():
-            metrics.left_out.labels(kind).set(count)
-        metrics.events_dropped.set(scheduler.events_dropped)
-
 
 def _explain(profile: Profile, pod: Pod, view: Snapshot) -> dict[str, Any]:
+    from ecotone.scheduling.explanation import document, explain  # when somebody asks
+
     return document(explain(view, profile, pod.key))
-
-
-def serve(connection: Connection, settings: SchedulerSettings, *, listen: str | None) -> None:
-    """Runs a scheduler until SIGTERM or SIGINT."""
-    lifecycle.serve(lambda: SchedulerProgram(connection, settings, listen=listen))

@@ -330,6 +330,6 @@ class SchedulingQueue(Generic[E]):
         if not self._in_flight:
             self._changes.clear()
             return
-        oldest = min(entry.popped for entry in self._in_flight.values())
+        oldest = next(iter(self._in_flight.values())).popped  # they stand in the order in which they were popped
         while self._changes and self._changes[0].number <= oldest:
             self._changes.popleft()

@@ -45,6 +45,8 @@ log = logging.getLogger(__name__)
 LANDING_SECONDS = 1.0
 """For bindings under way at the end of a term: the rest of the five seconds belongs to the lease."""
 
+FIRST_ROUND = 8
+
 Explain = Callable[[Profile, Pod, Snapshot], dict[str, Any]]
 
 
@@ -100,6 +102,8 @@ class Scheduler:
         self._landed = asyncio.Event()
         self._overcommit = OvercommitWatch()
         self._term_over = False
+        self._opening = False
+        """True until the first round of a term has begun."""
 
     # The queue's questions
 
@@ -155,6 +159,7 @@ class Scheduler:
     def start_term(self) -> None:
         """Everything is read anew: nothing from an earlier term is believed."""
         self._term_over = False
+        self._opening = True
         self.cache.forget_all()
         now = self._clock()
         for pod in self.cache.pods():
@@ -198,6 +203,9 @@ class Scheduler:
             await asyncio.sleep(0.01)
             return
         limit = min(self.settings.round_size, room)
+        if self._opening:
+            self._opening = False
+            limit = min(limit, self._first_round())
         entries = self.queue.pop(now=now, limit=limit, same=lambda pod: pod.spec.scheduler_name)
         entries += self._mates(entries)
         self._recorder.hold()
@@ -206,8 +214,17 @@ class Scheduler:
         except Exception:
             log.exception("a round of %d pods failed; they are decided one by one", len(entries))
             self._one_by_one(entries)
-        # Let the watch streams and the bindings have the loop before the next round.
+        # Let the watch streams and the bindings have the loop before the next round: one turn to be written, one to leave.
         await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    def _first_round(self) -> int:
+        """How many pods the first round of a term takes: a few, so that the API server has something to do meanwhile.
+
+        Not where pods are decided together, by a solver or as groups: what they get depends on who is with them.
+        """
+        together = any(each.solver is not None or each.all_or_nothing for each in self.settings.profiles.values())
+        return self.settings.round_size if together else FIRST_ROUND
 
     def _one_by_one(self, entries: list[Entry]) -> None:
         """One pod that cannot be decided must not keep those that happened to be popped with it."""

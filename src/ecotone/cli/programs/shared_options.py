@@ -1,0 +1,30 @@
+"""Options that several long-running programs have, in the words that the scheduler's fields give them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Annotated, Any
+
+import typer
+
+from ecotone.cli.programs.scheduler_options import SchedulerOptions
+
+_FIELDS = {each.name: each for each in fields(SchedulerOptions)}
+
+
+def _told(name: str) -> Any:
+    """The option of this field; where it is left out, the program's own default holds."""
+    told = _FIELDS[name].metadata
+    return typer.Option(*told["names"], help=told["help"], min=told["min"])
+
+
+Kubeconfig = Annotated[str | None, _told("kubeconfig")]
+Context = Annotated[str | None, _told("context")]
+Listen = Annotated[str | None, _told("listen")]
+Verbose = Annotated[bool, _told("verbose")]
+LeaderElect = Annotated[bool, _told("leader_elect")]
+LeaseDuration = Annotated[float, _told("lease_duration")]
+LeaseRenewDeadline = Annotated[float, _told("lease_renew_deadline")]
+LeaseRetryPeriod = Annotated[float, _told("lease_retry_period")]
+WatchSilence = Annotated[float, _told("watch_silence")]
+AllowHost = Annotated[list[str] | None, _told("allow_host")]
