@@ -115,7 +115,7 @@ def test_too_much_of_what_may_start_an_object(run, tmp_path, byte, says):
         (("explain", "shop/front-end-1"), "(did you mean 'shop/front-end-0'?)"),
         (
             ("explain", "front-end-0", "-n", "other"),
-            "no pod 'other/front-end-0' in the cluster (did you mean 'shop/front-end-0'?)",
+            "no pod 'other/front-end-0' in the cluster (nothing is in namespace 'other'; did you mean 'shop/front-end-0'?)",
         ),
         (("explain", "a/b/c"), "'a/b/c' is not a pod's name"),
         (("explain", "twin"), "several pods are called 'twin' (one of a/twin, b/twin)"),

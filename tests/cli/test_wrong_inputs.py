@@ -224,7 +224,7 @@ KUBECONFIGS: list[tuple[str, str, int, str]] = [
     ('server: "https://127.0.0.1:1"', "insecure-skip-tls-verify: true, server: https://127.0.0.1:1", 2, "insecure"),
     ('server: "https://127.0.0.1:1"', "certificate-authority: /nowhere.pem, server: https://127.0.0.1:1", 2, "nowhere"),
     ("token: sesame", "tokenFile: /nowhere", 3, "/nowhere"),
-    ("token: sesame", "exec: {apiVersion: v1, command: no-such-plugin-here}", 2, "no-such-plugin-here"),
+    ("token: sesame", "exec: {apiVersion: v1, command: no-such-plugin-here}", 3, "no-such-plugin-here"),
     ("token: sesame", "exec: {apiVersion: client.authentication.k8s.io/v1, command: 'false'}", 3, "exit code 1"),
     ("token: sesame", "exec: {apiVersion: client.authentication.k8s.io/v1, command: 'true'}", 3, "ExecCredential"),
     (
