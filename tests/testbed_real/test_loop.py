@@ -26,6 +26,7 @@ from testbed_real.installing import (
     install,
     install_input_proxy,
     kubectl,
+    let_move,
     watched,
 )
 from testbed_real.seeing import objects
@@ -120,6 +121,7 @@ def stands_on(bed: Bed, nodes: set[str]) -> bool:
 
 def test_a_changed_network_makes_the_descheduler_move_a_pod_to_where_it_was_predicted(mall: Bed) -> None:
     """Two hops of 20 ms beat one of 50; then the ways over fog-1 and edge-2 become long, and the direct one wins."""
+    let_move(mall, MALL, MALL)
     wait_until(lambda: stands_on(mall, {"fog-1", "edge-2"}), seconds=240, what="api on a node in the middle")
     wait_until(lambda: settled(mall), seconds=120, what="end of the moves so far")
     before = len(moves(mall))
