@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ecotone.descheduling.plans import under_way
-from ecotone.descheduling.steps import plan_in
 from ecotone.model import Bind, Evict, Preempt, WorkloadKey
 from ecotone.model.decisions import DeletionCost
 from ecotone.model.objects import Reservation
 from ecotone.sim.call_tree import Planner
 from ecotone.sim.cluster import READY, SimNode, SimPod, SimService
+from ecotone.sim.control.alike import going_on
 from ecotone.sim.control.autoscaler import PERIOD, Autoscaler
 from ecotone.sim.control.lifecycle import Lifecycle
 from ecotone.sim.control.monitoring import Monitoring
@@ -306,8 +305,7 @@ class Simulation:
 
     def _go_on(self) -> None:
         """A plan whose next step may have waited for this is not made to wait for the next period."""
-        memory = self.observer.memory
-        if not self._going_on and (under_way(memory) or plan_in(memory).steps):
+        if not self._going_on and going_on(self.observer.memory):
             self._going_on = True
             self.kernel.at(self.kernel.now, self._deschedule, None, DESCHEDULE)
 

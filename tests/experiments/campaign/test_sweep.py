@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import pytest
 
 from ecotone.experiments.campaign import sweep as sweep_module
 from ecotone.experiments.campaign.record import Run
-from ecotone.experiments.campaign.runs import Job, execute
+from ecotone.experiments.campaign.runs import Job, execute, execute_together
 from ecotone.experiments.campaign.sweep import sweep
 from ecotone.model.errors import OutsideError
 from ecotone.scheduling import POLICIES
@@ -93,22 +93,22 @@ def test_an_interrupted_sweep_takes_up_the_runs_it_has(tmp_path: Path, monkeypat
     work = jobs("kube-default", "ecotone")
     done: list[Job] = []
 
-    def stops_after_two(job: Job, _: object) -> Run:
+    def stops_after_two(jobs: Sequence[Job], _: object) -> list[Run]:
         if len(done) == 2:
             raise KeyboardInterrupt
-        done.append(job)
-        return execute(job)
+        done.extend(jobs)
+        return execute_together(jobs)
 
-    monkeypatch.setattr(sweep_module, "execute", stops_after_two)
+    monkeypatch.setattr(sweep_module, "execute_together", stops_after_two)
     with pytest.raises(KeyboardInterrupt):
         sweep(work, workers=1, folder=tmp_path)
     again: list[Job] = []
 
-    def counts(job: Job, inside: Callable[[float], None]) -> Run:
-        again.append(job)
-        return execute(job, inside)
+    def counts(jobs: Sequence[Job], inside: Callable[[float], None]) -> list[Run]:
+        again.extend(jobs)
+        return execute_together(jobs, inside)
 
-    monkeypatch.setattr(sweep_module, "execute", counts)
+    monkeypatch.setattr(sweep_module, "execute_together", counts)
     progress: list[tuple[float, int]] = []
     found = sweep(work, workers=1, folder=tmp_path, progress=lambda *state: progress.append(state))
     assert again == work[2:]

@@ -7,7 +7,8 @@ the same lock file.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from msgspec import UNSET
@@ -19,7 +20,9 @@ from ecotone.experiments.campaign.statistics import milliseconds, significant
 from ecotone.manifests.configuration import configuration_document
 from ecotone.scheduling import Policy, resolve
 from ecotone.scheduling.profiles import plugin_files
+from ecotone.sim.control.alike import Alike
 from ecotone.sim.control.engine import Engine
+from ecotone.sim.control.observation import NAMESPACE
 from ecotone.sim.parts import DISRUPTIONS, NAMES, UNANSWERED, Parts
 from ecotone.sim.randomness import derive
 from ecotone.sim.recorder import FAILURE_SECONDS, SERIES_SECONDS, Interval, Recorder
@@ -47,6 +50,11 @@ class Job:
     bound: bool = False
 
     @property
+    def world(self) -> tuple[str, int, int, bool]:
+        """What jobs have in common that differ in nothing but their policies."""
+        return self.scenario, self.trial, self.seed, self.bound
+
+    @property
     def key(self) -> str:
         """What this run's results are kept under: all it depends on, the code included."""
         chosen = resolve(self.policy)
@@ -64,6 +72,45 @@ def execute(job: Job, progress: Progress | None = None) -> Run:
     profile = resolve(job.policy)
     outcome = Simulation(scenario, Engine(profile), seed=derive(job.seed, "trial", job.trial)).run(progress)
     return figures(scenario, outcome, policy=profile.name, trial=job.trial)
+
+
+def execute_together(jobs: Sequence[Job], progress: Progress | None = None) -> list[Run]:
+    """The runs of jobs that differ in nothing but their policies; those that decide alike are simulated once.
+
+    `progress` is told how many of them are done, and parts of one.
+    """
+    if len(jobs) == 1:
+        return [execute(jobs[0], progress)]
+    first = jobs[0]
+    scenario = read_scenario(first.scenario, file=first.file)
+    profiles = [resolve(job.policy) for job in jobs]
+    found: dict[int, Run] = {}
+
+    def tell(share: float) -> None:
+        if progress is not None:
+            progress(len(found) + share)
+
+    while len(found) < len(jobs):
+        left = [number for number in range(len(jobs)) if number not in found]
+        alike = Alike([Engine(profiles[number]) for number in left])
+        outcome = Simulation(scenario, alike, seed=derive(first.seed, "trial", first.trial)).run(tell)
+        for place in alike.agreed:
+            own = outcome if place == 0 else _with_reasons(outcome, alike.reasons(place))
+            found[left[place]] = figures(scenario, own, policy=profiles[left[place]].name, trial=first.trial)
+    return [found[number] for number in range(len(jobs))]
+
+
+def _with_reasons(outcome: Outcome, reasons: Mapping[tuple[float, str], str]) -> Outcome:
+    """What happened, with another policy's reasons for it."""
+
+    def own(at: float, pod: str) -> str:
+        return reasons[at, f"{NAMESPACE}/{pod}"]
+
+    return replace(
+        outcome,
+        binds=[replace(each, why=own(each.at, each.pod)) for each in outcome.binds],
+        moves=[replace(each, why=own(each.at, each.pod)) for each in outcome.moves],
+    )
 
 
 def figures(scenario: Scenario, outcome: Outcome, *, policy: str, trial: int) -> Run:

@@ -1,7 +1,9 @@
 """Many runs: on all cores of this machine or on a Dask cluster, kept as they come in.
 
 Results are handed back in the order of the jobs, whatever order they finish in. With a folder, each finished run is written
-there at once (whole or not at all), and a later sweep takes it from there instead of running it again.
+there at once (whole or not at all), and a later sweep takes it from there instead of running it again. Where there is work
+enough for all workers, runs that differ only in their policies go to one of them, which simulates policies that decide alike
+once.
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ from typing import Any
 import msgspec
 
 from ecotone.experiments.campaign.record import Run
-from ecotone.experiments.campaign.runs import Job, execute
+from ecotone.experiments.campaign.runs import Job, execute_together
 from ecotone.model.errors import InputError, OutsideError
 
 Progress = Callable[[float, int], None]
+Group = list[tuple[int, Job]]  # with their places among all jobs
+GROUPS_PER_WORKER = 4
 _LOOK_SECONDS = 0.5
 _ADDRESS = re.compile(r"(?:(?P<protocol>[a-z]+)://)?(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/]+):(?P<port>\d{1,5})")
 _DECODER = msgspec.json.Decoder(Run)
@@ -53,7 +57,8 @@ def sweep(
         if progress is not None:
             progress(len(found) + shares, len(jobs))
 
-    for index, run in _finished(left, workers=workers, dask=dask, inside=inside):
+    count = workers or os.cpu_count() or 1
+    for index, run in _finished(_groups(left, count), workers=count, dask=dask, inside=inside):
         found[index] = run
         _keep(folder, jobs[index], run)
         if progress is not None:
@@ -61,27 +66,39 @@ def sweep(
     return [found[index] for index in range(len(jobs))]
 
 
+def _groups(left: list[tuple[int, Job]], workers: int) -> list[Group]:
+    """Jobs to be done together; one by one where workers would otherwise wait for the last group."""
+    alone = [[each] for each in left]
+    together: dict[tuple[str, int, int, bool], Group] = {}
+    for index, job in left:
+        together.setdefault(job.world, []).append((index, job))
+    shared = [group for world, group in together.items() if not world[-1]]
+    if len(shared) < GROUPS_PER_WORKER * workers:
+        return alone
+    return [each for each in alone if each[0][1].bound] + shared
+
+
 def _finished(
-    left: list[tuple[int, Job]], *, workers: int | None, dask: str | None, inside: Callable[[float], None]
+    left: list[Group], *, workers: int, dask: str | None, inside: Callable[[float], None]
 ) -> Iterator[tuple[int, Run]]:
     """`inside` is told how much of the runs under way is done, together."""
     if dask is not None:
         yield from _on_dask(left, dask)
         return
-    count = min(workers or os.cpu_count() or 1, len(left))
+    count = min(workers, len(left))
     if count <= 1:
-        for index, job in left:
-            yield index, execute(job, inside)
+        for group in left:
+            yield from zip(_indexes(group), execute_together(_jobs(group), inside), strict=True)
         return
     others = set(active_children())
     shares, taken = Array("d", count, lock=False), Value("i", 0)
     pool = ProcessPoolExecutor(count, initializer=_start_worker, initargs=(shares, taken))
     try:
         with _interrupts_wait():
-            futures = {pool.submit(_execute_here, job): index for index, job in left}
+            futures = {pool.submit(_execute_here, _jobs(group)): _indexes(group) for group in left}
         while futures:
             for future in wait(futures, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED).done:
-                yield futures.pop(future), future.result()
+                yield from zip(futures.pop(future), future.result(), strict=True)
             inside(sum(shares[:]))
         pool.shutdown()
     except BaseException as error:
@@ -135,15 +152,23 @@ def _start_worker(shares: Any, taken: Any) -> None:
     _tell = tell
 
 
-def _execute_here(job: Job) -> Run:
+def _execute_here(jobs: Sequence[Job]) -> list[Run]:
     try:
-        return execute(job, _tell)
+        return execute_together(jobs, _tell)
     finally:
         if _tell is not None:
             _tell(0.0)
 
 
-def _on_dask(left: list[tuple[int, Job]], address: str) -> Iterator[tuple[int, Run]]:
+def _jobs(group: Group) -> list[Job]:
+    return [job for _, job in group]
+
+
+def _indexes(group: Group) -> list[int]:
+    return [index for index, _ in group]
+
+
+def _on_dask(left: list[Group], address: str) -> Iterator[tuple[int, Run]]:
     try:
         from distributed import Client
         from distributed import as_completed as as_finished
@@ -155,9 +180,9 @@ def _on_dask(left: list[tuple[int, Job]], address: str) -> Iterator[tuple[int, R
     except (OSError, ValueError) as error:
         raise OutsideError(f"no Dask scheduler answers at {address}: {error}") from None
     with client:
-        futures = {client.submit(execute, job, pure=False): index for index, job in left}
+        futures = {client.submit(execute_together, _jobs(group), pure=False): _indexes(group) for group in left}
         for future in as_finished(list(futures), loop=client.loop):
-            yield futures[future], future.result()
+            yield from zip(futures[future], future.result(), strict=True)
 
 
 def _refuse_silent(address: str) -> None:
