@@ -14,13 +14,17 @@ from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 
+import numpy
+
 from ecotone.testbed.images.archive import Entry, Image, write_image
 from ecotone.testbed.images.contents import CERTIFICATES
 from ecotone.testbed.images.libraries import libraries
 
 SHELL = Path("/bin/sh")
 SETTINGS = Path("/etc/pip.conf")
-_LEFT_OUT = frozenset({"test", "tests", "idlelib", "tkinter", "turtledemo", "__pycache__", "site-packages", "dist-packages"})
+_LEFT_OUT = frozenset(
+    {"test", "tests", "idlelib", "tkinter", "turtledemo", "__pycache__", "site-packages", "dist-packages"}
+)
 _PIP = re.compile(r"PIP_(INDEX_URL|EXTRA_INDEX_URL|CERT|DEFAULT_TIMEOUT)|(https?|no)_proxy", flags=re.IGNORECASE)
 
 
@@ -33,7 +37,9 @@ def write_base(name: str, out: Path) -> None:
     entries += [Entry(f"usr/local/lib/{each.name}", each) for each in Path(sys.base_prefix).glob("lib/libpython*.so.*")]
     entries.append(Entry(str(SHELL).lstrip("/"), SHELL.resolve(), 0o755))
     entries += [Entry(str(each).lstrip("/"), each) for each in (CERTIFICATES, SETTINGS) if each.exists()]
-    programs = [python, SHELL, *(entry.content for entry in entries if ".so" in entry.path)]
+    # Wheels take the compiler's runtime libraries for granted, as every Debian has them: numpy's load them.
+    wheels = Path(numpy.__file__).parent.rglob("*.so")
+    programs = [python, SHELL, *wheels, *(entry.content for entry in entries if ".so" in entry.path)]
     entries += libraries([each for each in programs if isinstance(each, Path)])
     settings = [f"{key}={value}" for key, value in os.environ.items() if _PIP.fullmatch(key)]
     environment = ["PATH=/usr/local/bin:/bin", "LD_LIBRARY_PATH=/usr/local/lib", *settings]

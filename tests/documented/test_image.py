@@ -11,13 +11,13 @@ import json
 import os
 import re
 import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from control_plane.processes import Child, wait_until
 from documented.base_image import write_base
 from documented.missing import need_programs, need_root
 from ecotone.testbed.images.archive import NON_ROOT
@@ -26,7 +26,7 @@ from examples.transcripts import REPOSITORY
 from real_programs import tool
 
 BASE = "docker.io/library/python:3.11-slim"
-PROGRAMS = ("buildah", "nsenter", "unshare", "ip", "mount", "chroot")
+PROGRAMS = ("buildah", "curl", "nsenter", "unshare", "ip", "mount", "chroot")
 START_SECONDS, BUILD_SECONDS = 30.0, 600.0
 REGISTRY = """version: 0.1
 storage: {{filesystem: {{rootdirectory: {folder}}}}}
@@ -74,20 +74,20 @@ def place(tmp_path: Path) -> Iterator[Place]:
     (tmp_path / "registries.conf").write_text(SETTINGS.format(host=host))
     (tmp_path / "registry.yml").write_text(REGISTRY.format(folder=tmp_path / "registry"))
     (tmp_path / "hosts").write_text(f"127.0.0.1 localhost {host}\n")
-    script = f"ip link set lo up && mount --bind hosts /etc/hosts && exec {tool('docker-registry')} serve registry.yml"
+    script = (
+        f"ip link set lo up && mount --bind {tmp_path}/hosts /etc/hosts "
+        f"&& exec {tool('docker-registry')} serve {tmp_path}/registry.yml"
+    )
     command = ["unshare", "--mount", "--net", "--propagation", "private", "sh", "-c", script]
-    with (
-        (tmp_path / "registry.log").open("w") as log,
-        subprocess.Popen(command, cwd=tmp_path, stdout=log, stderr=log) as registry,
-    ):
-        enter = ("nsenter", f"--target={registry.pid}", "--mount", "--net", f"--wd={REPOSITORY}")
-        found = Place(tmp_path, enter)
-        try:
-            _wait_for(registry, found, tmp_path / "registry.log")
-            yield found
-            found.sh("docker rm --all && docker rmi --all --force")
-        finally:
-            registry.terminate()
+    registry = Child("registry", command, log=tmp_path / "registry.log")
+    enter = ("nsenter", f"--target={registry.pid}", "--mount", "--net", f"--wd={REPOSITORY}")
+    found = Place(tmp_path, enter)
+    try:
+        wait_until(lambda: _answers(found, host), timeout=START_SECONDS, what="registry", child=registry)
+        yield found
+        found.sh("docker rm --all && docker rmi --all --force")
+    finally:
+        registry.stop()
 
 
 def _host() -> str:
@@ -95,14 +95,12 @@ def _host() -> str:
     return push.split()[-1].partition("/")[0]
 
 
-def _wait_for(registry: subprocess.Popen[bytes], place: Place, log: Path) -> None:
-    end = time.monotonic() + START_SECONDS
-    while True:
-        try:
-            place.sh(f"curl --fail --silent http://{_host()}/v2/", inside=True)
-            return
-        except AssertionError:
-            assert registry.poll() is None and time.monotonic() < end, log.read_text()
+def _answers(place: Place, host: str) -> bool:
+    try:
+        place.sh(f"curl --fail --silent http://{host}/v2/", inside=True)
+    except AssertionError:
+        return False
+    return True
 
 
 def test_the_image_is_built_pushed_and_works_without_rights(place: Place) -> None:
@@ -122,6 +120,9 @@ def test_the_image_is_built_pushed_and_works_without_rights(place: Place) -> Non
     read_only = f"mount --bind {root} {root} && mount -o remount,ro,bind {root}"
     path = next(each for each in built["Env"] if each.startswith("PATH="))
     # As its user on a file system that cannot be written to, which is how `ecotone manifests` has it run.
-    for command, printed in (("ecotone --version", r"ecotone \d"), (f"ecotone manifests --image {name}", re.escape(name))):
+    for command, printed in (
+        ("ecotone --version", r"ecotone \d"),
+        (f"ecotone manifests --image {name}", re.escape(name)),
+    ):
         run = f"{path} LD_LIBRARY_PATH=/usr/local/lib $(command -v chroot) --userspec={built['User']} {root} {command}"
         assert re.search(printed, place.sh(f"unshare --mount sh -c '{read_only} && {run}'"))

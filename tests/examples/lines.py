@@ -20,9 +20,7 @@ README = "tests/examples/test_examples.py::test_a_readme_shows_what_its_commands
 SERVICE = "tests/examples/test_pages.py::test_a_service_is_well_and_ends_when_asked"
 CLUSTER = "tests/control_plane/test_pages.py::test_the_commands_of_a_page_end_well"
 SERVING = "tests/control_plane/test_pages.py::test_programs_that_serve_are_well_and_end_when_asked"
-INSTALLING = (
-    "tests/control_plane/test_pages.py::test_what_is_installed_as_the_page_says_is_removed_as_it_says"
-)
+INSTALLING = "tests/control_plane/test_pages.py::test_what_is_installed_as_the_page_says_is_removed_as_it_says"
 PARITY = "tests/control_plane/test_parity.py::test_a_sample_of_random_cases_is_decided_alike"
 BED = "tests/testbed_real/test_as_documented.py::test_the_page_leads_from_nothing_to_a_bed_and_back"
 IMAGE = "tests/documented/test_image.py::test_the_image_is_built_pushed_and_works_without_rights"
@@ -94,4 +92,6 @@ def id_of(line: Line) -> str:
         return f"{test}[{name_of(line.page)}]"
     if test == README:
         return f"{test}[{line.page.parent.name}]"
+    if test == EXPERIMENT:
+        return f"{test}[{line.command.split()[3]}]"
     return f"{test}[{line}]" if test in (SERVICE, COUNTERPART) else test

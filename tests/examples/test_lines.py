@@ -10,7 +10,7 @@ import pytest
 
 from examples import lines
 from examples.lines import GATE, Line, every_line, runner
-from examples.transcripts import PAGES, REPOSITORY, name_of
+from examples.transcripts import PAGES, REPOSITORY, blocks, name_of
 
 RUN_BY = {
     "tests/examples/": "make test",
@@ -46,7 +46,7 @@ def test_every_block_of_commands_has_a_command() -> None:
     empty = [
         (name_of(page), body)
         for page in PAGES
-        for kind, body in lines.blocks(page)
+        for kind, body in blocks(page)
         if kind.startswith("console") and "$ " not in body
     ]
     assert empty == []

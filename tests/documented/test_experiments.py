@@ -1,0 +1,105 @@
+"""The experiments on real nodes that the documentation shows, each on a bed of its own, from nothing to its tables.
+
+The shown command is run with options that make it short: one contender or two, one trial, seconds instead of minutes. Where a
+page shows an experiment twice, in whole and in parts, the lines share what they keep, as the page says: what the first has
+played is taken up by the next.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from documented.missing import lacking
+from ecotone.model.errors import OutsideError
+from ecotone.testbed import requirements
+from ecotone.testbed.leftovers import leftovers
+from examples.lines import EXPERIMENT, lines_of
+
+KEPT = "docs/results"
+SECONDS = 600
+SHORT = {
+    "sophos": "--latency 100 --only kube-default --only ecotone --trials 1 --seconds 5",
+    "agreement": "--only cloud --seconds 5",
+    "faults": "--only power --quick --seconds 5",
+    "pogonip-1": "--only ecotone --seconds 5",
+    "communication-aware": "--only kube-default --seconds 5",
+    "kubedsm-means": "--only kube-default --seconds 5",
+}
+PLAYED = {
+    "sophos": ["kube-default", "ecotone"],
+    "agreement": ["cloud"],
+    "faults": ["power cut"],
+    "pogonip-1": ["ecotone"],
+    "communication-aware": ["kube-default"],
+    "kubedsm-means": ["kube-default"],
+}
+
+
+def experiment_of(command: str) -> str:
+    return command.split()[3]
+
+
+def shown() -> dict[str, list[str]]:
+    """The lines of every experiment, in the order of the pages."""
+    found: dict[str, list[str]] = {}
+    for line in lines_of(EXPERIMENT):
+        found.setdefault(experiment_of(line.command), []).append(line.command)
+    return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _a_bed_is_possible() -> None:
+    try:
+        requirements.check(requirements.binaries_directory())
+    except OutsideError as error:
+        lacking(str(error))
+
+
+@pytest.mark.parametrize("name", list(shown()))
+def test_an_experiment_is_played_on_a_bed(name: str, tmp_path: Path) -> None:
+    first, *others = shown()[name]
+    printed = perform(first, name, tmp_path)
+    assert [each for each in PLAYED[name] if each not in printed] == []
+    assert answered(tmp_path) > 0
+    assert leftovers() == []
+    before = kept(tmp_path)
+    for line in others:
+        assert "stored already" in perform(line, name, tmp_path)
+        assert kept(tmp_path) == before
+
+
+def perform(line: str, name: str, folder: Path) -> str:
+    words = [str(folder) if word == KEPT else word for word in shlex.split(line.removeprefix("sudo "))]
+    assert words[0] == "ecotone" and str(folder) in words, line
+    command = [sys.executable, "-m", *words, *shlex.split(SHORT[name])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+    assert done.returncode == 0, f"{line}: {done.stderr[-3000:]}"
+    return done.stdout + done.stderr
+
+
+def kept(folder: Path) -> dict[str, Any]:
+    found = {file.name: json.loads(file.read_text()) for file in folder.glob("testbed-*.json")}
+    assert found
+    return found
+
+
+def answered(folder: Path) -> int:
+    """Requests that users got an answer to, over everything that was played."""
+
+    def runs(value: Any) -> list[dict[str, Any]]:
+        if isinstance(value, dict):
+            own = [value] if {"requests", "failed"} <= set(value) else []
+            return own + [each for part in value.values() for each in runs(part)]
+        return [each for part in value for each in runs(part)] if isinstance(value, list) else []
+
+    measured = [
+        {key: value for key, value in document.items() if key != "simulated"} for document in kept(folder).values()
+    ]
+    return sum(each["requests"] - each["failed"] for each in runs(measured))
