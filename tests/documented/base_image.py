@@ -14,10 +14,8 @@ from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 
-import numpy
-
 from ecotone.testbed.images.archive import Entry, Image, write_image
-from ecotone.testbed.images.contents import CERTIFICATES
+from ecotone.testbed.images.contents import CERTIFICATES, dependencies
 from ecotone.testbed.images.libraries import libraries
 
 SHELL = Path("/bin/sh")
@@ -37,9 +35,7 @@ def write_base(name: str, out: Path) -> None:
     entries += [Entry(f"usr/local/lib/{each.name}", each) for each in Path(sys.base_prefix).glob("lib/libpython*.so.*")]
     entries.append(Entry(str(SHELL).lstrip("/"), SHELL.resolve(), 0o755))
     entries += [Entry(str(each).lstrip("/"), each) for each in (CERTIFICATES, SETTINGS) if each.exists()]
-    # Wheels take the compiler's runtime libraries for granted, as every Debian has them: numpy's load them.
-    wheels = Path(numpy.__file__).parent.rglob("*.so")
-    programs = [python, SHELL, *wheels, *(entry.content for entry in entries if ".so" in entry.path)]
+    programs = [python, SHELL, *_extensions(), *(entry.content for entry in entries if ".so" in entry.path)]
     entries += libraries([each for each in programs if isinstance(each, Path)])
     settings = [f"{key}={value}" for key, value in os.environ.items() if _PIP.fullmatch(key)]
     environment = ["PATH=/usr/local/bin:/bin", "LD_LIBRARY_PATH=/usr/local/lib", *settings]
@@ -52,6 +48,12 @@ def _standard_library() -> Iterator[tuple[str, Path]]:
         path = file.relative_to(root)
         if file.is_file() and not _LEFT_OUT & set(path.parts) and file.suffix not in (".pyc", ".a"):
             yield str(path), file
+
+
+def _extensions() -> Iterator[Path]:
+    """Of the packages that Ecotone needs: their wheels take libraries for granted that every Debian has."""
+    for package in dependencies("ecotone"):
+        yield from (Path(str(each.locate())) for each in distribution(package).files or () if each.suffix == ".so")
 
 
 def _pip() -> Iterator[tuple[str, Path]]:
