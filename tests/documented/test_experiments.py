@@ -67,12 +67,12 @@ def test_an_experiment_is_played_on_a_bed(name: str, tmp_path: Path) -> None:
     first, *others = shown()[name]
     printed = perform(first, name, tmp_path)
     assert [each for each in PLAYED[name] if each not in printed] == []
-    assert answered(tmp_path) > 0
     assert leftovers() == []
-    before = kept(tmp_path)
+    before = measured(tmp_path)
+    assert was_served(before)
     for line in others:
         assert "stored already" in perform(line, name, tmp_path)
-        assert kept(tmp_path) == before
+        assert measured(tmp_path) == before
 
 
 def perform(line: str, name: str, folder: Path) -> str:
@@ -84,22 +84,17 @@ def perform(line: str, name: str, folder: Path) -> str:
     return done.stdout + done.stderr
 
 
-def kept(folder: Path) -> dict[str, Any]:
+def measured(folder: Path) -> dict[str, Any]:
+    """What was kept, without what the simulator foretold: that is computed anew each time."""
     found = {file.name: json.loads(file.read_text()) for file in folder.glob("testbed-*.json")}
     assert found
-    return found
+    return {name: {key: each for key, each in whole.items() if key != "simulated"} for name, whole in found.items()}
 
 
-def answered(folder: Path) -> int:
-    """Requests that users got an answer to, over everything that was played."""
-
-    def runs(value: Any) -> list[dict[str, Any]]:
-        if isinstance(value, dict):
-            own = [value] if {"requests", "failed"} <= set(value) else []
-            return own + [each for part in value.values() for each in runs(part)]
-        return [each for part in value for each in runs(part)] if isinstance(value, list) else []
-
-    measured = [
-        {key: value for key, value in document.items() if key != "simulated"} for document in kept(folder).values()
-    ]
-    return sum(each["requests"] - each["failed"] for each in runs(measured))
+def was_served(value: Any) -> bool:
+    """True if users got answers: in some run, or before a fault."""
+    if isinstance(value, dict):
+        if value.get("mean_before_ms") or value.get("requests", 0) > value.get("failed", 0):
+            return True
+        value = list(value.values())
+    return isinstance(value, list) and any(map(was_served, value))
