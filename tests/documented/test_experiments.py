@@ -28,7 +28,7 @@ SHORT = {
     "sophos": "--latency 100 --only kube-default --only ecotone --trials 1 --seconds 5",
     "agreement": "--only cloud --seconds 5",
     "faults": "--only power --quick --seconds 5",
-    "pogonip-1": "--only ecotone --seconds 5",
+    "pogonip-1": "--only ecotone --seconds 10",
     "communication-aware": "--only kube-default --seconds 5",
     "kubedsm-means": "--only kube-default --seconds 5",
 }
