@@ -2,7 +2,8 @@
 
 The shown command is run with options that make it short: one contender or two, one trial, seconds instead of minutes. Where a
 page shows an experiment twice, in whole and in parts, the lines share what they keep, as the page says: what the first has
-played is taken up by the next.
+played is taken up by the next. Experiments that a line only names (`# also ...`) are slow tests: scripts/documented -m
+"documented and slow".
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from documented.missing import lacking
 from ecotone.model.errors import OutsideError
 from ecotone.testbed import requirements
 from ecotone.testbed.leftovers import leftovers
-from examples.lines import EXPERIMENT, lines_of
+from examples.lines import EXPERIMENT, lines_of, pages_of
 
 KEPT = "docs/results"
 SECONDS = 600
 SHORT = {
-    "sophos": "--latency 100 --only kube-default --only ecotone --trials 1 --seconds 5",
+    "sophos": "--latency 100 --only ecotone --trials 1 --seconds 5",
     "agreement": "--only cloud --seconds 5",
     "faults": "--only power --quick --seconds 5",
     "pogonip-1": "--only ecotone --seconds 10",
@@ -33,13 +34,17 @@ SHORT = {
     "kubedsm-means": "--only kube-default --seconds 5",
 }
 PLAYED = {
-    "sophos": ["kube-default", "ecotone"],
+    "sophos": ["ecotone"],
     "agreement": ["cloud"],
     "faults": ["power cut"],
     "pogonip-1": ["ecotone"],
     "communication-aware": ["kube-default"],
     "kubedsm-means": ["kube-default"],
 }
+
+
+ALSO = {"pogonip-1": "communication-aware", "kubedsm-means": "communication-aware"}
+"""Experiments that are named behind the line of another."""
 
 
 def experiment_of(command: str) -> str:
@@ -51,7 +56,12 @@ def shown() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for line in lines_of(EXPERIMENT):
         found.setdefault(experiment_of(line.command), []).append(line.command)
-    return found
+    return found | {name: [line.replace(other, name) for line in found[other]] for name, other in ALSO.items()}
+
+
+def test_what_a_line_only_names_is_named_there() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in pages_of(EXPERIMENT))
+    assert f"# also {', '.join(ALSO)}\n" in text
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -62,7 +72,10 @@ def _a_bed_is_possible() -> None:
         lacking(str(error))
 
 
-@pytest.mark.parametrize("name", list(shown()))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow, pytest.mark.testbed] if name in ALSO else []) for name in shown()],
+)
 def test_an_experiment_is_played_on_a_bed(name: str, tmp_path: Path) -> None:
     first, *others = shown()[name]
     printed = perform(first, name, tmp_path)
