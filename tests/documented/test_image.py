@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -88,6 +89,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
         found.sh("docker rm --all && docker rmi --all --force")
     finally:
         registry.stop()
+        shutil.rmtree(tmp_path, ignore_errors=True)  # hundreds of megabytes
 
 
 def _host() -> str:

@@ -52,6 +52,13 @@ def test_every_block_of_commands_has_a_command() -> None:
     assert empty == []
 
 
+def test_no_other_page_shows_commands() -> None:
+    folders = [REPOSITORY / name for name in ("docs", "examples", "deploy", "benchmarks", "controlplane", "scripts")]
+    pages = {*REPOSITORY.glob("*.md"), *(page for folder in folders for page in folder.rglob("*.md"))}
+    assert set(PAGES) < pages
+    assert [name_of(page) for page in pages - set(PAGES) if any("console" in kind for kind, _ in blocks(page))] == []
+
+
 def test_every_line_is_run_by_a_test_that_the_gate_runs(collected: set[str]) -> None:
     unrun = [str(line) for line in every_line() if not _is_run(line, collected.__contains__)]
     assert unrun == []
