@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: run test live lint bench soak testbed images controlplane setup lock chart reference clean
+.PHONY: run test live lint bench soak testbed documented images controlplane setup lock chart reference clean
 
 # The simulator's hot path is compiled where a C compiler is, again whenever its sources have changed.
 setup: $(STAMP)
@@ -21,12 +21,15 @@ $(STAMP): requirements.lock pyproject.toml
 run: setup
 	$(BIN)/ecotone simulate festival -p kube-default -p sophos -p communication-aware -p netmarks -p kubedsm -p ecotone --report report
 
+# What follows the target's own arguments: make test ARGUMENTS="-k parity", make bench ARGUMENTS=decide.
+ARGUMENTS ?=
+
 test: setup
-	scripts/test
+	scripts/test $(ARGUMENTS)
 
 # The closed loop with real parts; at most ten minutes.
 live: setup
-	scripts/live
+	scripts/live $(ARGUMENTS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -35,14 +38,18 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 bench: setup
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks $(ARGUMENTS)
 
 soak: setup
-	scripts/soak
+	scripts/soak $(ARGUMENTS)
 
 # Real nodes on this machine; needs root.
 testbed: setup
-	scripts/testbed
+	scripts/testbed $(ARGUMENTS)
+
+# The documentation's commands that take long or need an image's registry or real nodes; needs root.
+documented: setup
+	scripts/documented $(ARGUMENTS)
 
 # The test bed's container images, as archives.
 images: setup

@@ -34,6 +34,7 @@ from services.descheduler.paper import NOW, Paper
 SIZE = {"cpu": 64_000, "memory": 256 << 30, "pods": 500}
 REQUESTS = (("cpu", 100), ("memory", 64 << 20))
 RATE = 20.0
+SMALL = {"nodes": 40, "applications": 4, "workloads": 5, "replicas": 2, "moved": 0.25}
 
 
 def coordinates(site: int, draw: random.Random) -> Coordinates:

@@ -26,6 +26,7 @@ from ecotone.model.state import ClusterState
 from ecotone.services.feeds import KindSink, LeftOut
 from ecotone.services.live_cache import LiveCache
 
+SMALL = {"nodes": 50, "pods": 500}
 CREATED = "2026-01-01T00:00:00Z"
 
 

@@ -55,6 +55,7 @@ CHANGE_AT, LAST = 105, 195
 AXES = 8
 GROUPS = 20
 ONE_IN = 100
+SMALL = {"nodes": 20, "workloads": 40}
 
 
 def node_name(number: int) -> str:

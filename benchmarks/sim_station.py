@@ -21,6 +21,7 @@ from ecotone.sim.kernel import Kernel
 
 REQUESTS = 60_000
 LOAD = 0.7
+SMALL = {"rounds": 1}
 
 
 def draws(seed: int = 1) -> list[tuple[float, float]]:

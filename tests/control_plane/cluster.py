@@ -8,12 +8,12 @@ kubelet keeps nodes ready and pods running.
 from __future__ import annotations
 
 import builtins
+import http.client
 import json
 import secrets
 import ssl
 import subprocess
-import urllib.error
-import urllib.request
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,7 @@ class Cluster:
         self.etcd_address = f"http://127.0.0.1:{etcd}"
         self.kubeconfig = directory / "kubeconfig"
         self._tls: ssl.SSLContext | None = None
+        self._kept = threading.local()
         self.apiserver: Child
         self.etcd: Child
 
@@ -75,9 +76,12 @@ class Cluster:
         return self
 
     def stop(self) -> None:
-        # Clients first: an API server with open watches takes long to go.
+        # Clients first. An API server takes its time to go, and what it and etcd have goes with them.
         for child in reversed(self._children):
-            child.stop(grace=1.0 if child.name == "kube-apiserver" else 5.0)
+            if child.name in ("kube-apiserver", "etcd"):
+                child.kill()
+            else:
+                child.stop(grace=5.0)
         self._children.clear()
 
     def child(self, name: str, command: Sequence[str | Path], *, env: dict[str, str] | None = None) -> Child:
@@ -257,20 +261,60 @@ class Cluster:
         acting_as: str | None = None,
     ) -> Any:
         """A plain blocking request, independent of the code under test; ``acting_as`` impersonates another user."""
-        request = urllib.request.Request(self.server + path, method=method)
-        request.add_header("Authorization", f"Bearer {self._tokens[user]}")
+        headers = {"Authorization": f"Bearer {self._tokens[user]}"}
         if acting_as is not None:
-            request.add_header("Impersonate-User", acting_as)
+            headers["Impersonate-User"] = acting_as
         data = None
         if body is not None:
-            request.add_header("Content-Type", content_type)
+            headers["Content-Type"] = content_type
             data = json.dumps(body).encode()
-        try:
-            with urllib.request.urlopen(request, data=data, timeout=timeout, context=self._tls) as answer:
-                content = answer.read()
-        except urllib.error.HTTPError as error:
-            raise Refused(error.code, error.read().decode(errors="replace")) from None
+        status, content = self._exchange(method, path, data, headers, timeout)
+        if not 200 <= status < 300:
+            raise Refused(status, content.decode(errors="replace"))
         return content.decode() if raw else json.loads(content)
+
+    def _exchange(
+        self, method: str, path: str, data: bytes | None, headers: dict[str, str], timeout: float
+    ) -> tuple[int, bytes]:
+        """Tests ask again and again, and a handshake costs more than an answer: each thread keeps the connection it reads from.
+
+        What was kept may be gone with the server that it led to, so reading is tried once more on a new one; a write always
+        has one of its own, and is sent once.
+        """
+        kept: http.client.HTTPSConnection | None = getattr(self._kept, "connection", None) if method == "GET" else None
+        self._kept.connection = None
+        if kept is not None and kept.sock is not None:
+            kept.sock.settimeout(timeout)
+            try:
+                return self._ask(kept, method, path, data, headers)
+            except (OSError, http.client.HTTPException):
+                kept.close()
+        port = self._ports["api"]
+        fresh = http.client.HTTPSConnection("127.0.0.1", port, timeout=timeout, context=self._tls)
+        try:
+            return self._ask(fresh, method, path, data, headers)
+        except BaseException as error:
+            fresh.close()
+            if isinstance(error, http.client.HTTPException):
+                raise ConnectionError(str(error)) from error
+            raise
+
+    def _ask(
+        self,
+        connection: http.client.HTTPSConnection,
+        method: str,
+        path: str,
+        data: bytes | None,
+        headers: dict[str, str],
+    ) -> tuple[int, bytes]:
+        connection.request(method, path, body=data, headers=headers)
+        answer = connection.getresponse()
+        found = answer.status, answer.read()
+        if method == "GET":
+            self._kept.connection = connection
+        else:
+            connection.close()
+        return found
 
     def kubectl(
         self, *arguments: str, env: dict[str, str] | None = None, plain: bool = False

@@ -27,6 +27,7 @@ def free_ports(count: int) -> list[int]:
 _libc = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
 MOST_PATIENCE = 6.0
+SELDOM_SECONDS = 0.1
 
 
 def _die_with_parent() -> None:
@@ -105,12 +106,13 @@ def patience() -> float:
 def wait_until(
     condition: Callable[[], bool], *, timeout: float, what: str, child: Child | None = None, every: float = 0.02
 ) -> None:
-    """``timeout``: seconds on a machine that has nothing else to do."""
-    started = time.monotonic()
+    """``timeout``: seconds on a machine that has nothing else to do. What takes long is asked for less and less often."""
+    started, pause = time.monotonic(), every
     while not condition():
         if child is not None and not child.running:
             raise RuntimeError(f"{child.name} ended while waiting for {what}:\n{child.tail()}")
         if (waited := time.monotonic() - started) > timeout and waited > timeout * patience():
             told = f"\n{child.tail()}" if child is not None else ""
             raise TimeoutError(f"no {what} within {waited:.0f} s{told}")
-        time.sleep(every)
+        time.sleep(pause)
+        pause = max(every, min(SELDOM_SECONDS, 1.2 * pause))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import sys
@@ -12,6 +14,7 @@ from typing import Any
 
 from control_plane.cluster import Cluster
 from control_plane.processes import Child, free_ports, wait_until
+from ecotone.cli import main
 
 ECOTONE = [sys.executable, "-c", "import sys; from ecotone.cli import main; sys.exit(main())"]
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,14 +92,16 @@ def scheduler(
 
 
 def run_ecotone(cluster: Cluster, *arguments: str) -> tuple[int, str, str]:
-    import subprocess
-
-    done = subprocess.run(
-        [*ECOTONE, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env=environment(KUBECONFIG=str(cluster.kubeconfig)),
-    )
-    return done.returncode, done.stdout, done.stderr
+    """Exit code, stdout and stderr of a command that ends; in this process, a fresh one takes longer than most commands."""
+    out, problems = io.StringIO(), io.StringIO()
+    before = os.environ.get("KUBECONFIG")
+    os.environ["KUBECONFIG"] = str(cluster.kubeconfig)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(problems):
+            code = main(list(arguments))
+    finally:
+        if before is None:
+            del os.environ["KUBECONFIG"]
+        else:
+            os.environ["KUBECONFIG"] = before
+    return code, out.getvalue(), problems.getvalue()

@@ -1,7 +1,7 @@
 """The documentation's commands that need a cluster, run against one.
 
 Commands of ours that end run in this process, those that serve are started as they are written, asked whether they are well,
-and ended. What is left out needs a container registry; `LEFT_OUT` says which lines these are.
+and ended. Images and the chart have tests of their own (tests/documented).
 """
 
 from __future__ import annotations
@@ -19,14 +19,8 @@ from control_plane.cluster import Cluster
 from control_plane.objects import node, pod
 from control_plane.processes import Child, free_ports, wait_until
 from control_plane.programs import ECOTONE, environment
-from examples.transcripts import EXPORT, PAGES, REPOSITORY, commands, healthy, lay_out, name_of, run
-
-KIND = "console cluster"
-LEFT_OUT = re.compile(
-    r"docker (build|push) "
-)  # no container engine and no registry here; the test bed builds the image itself
-WITH_CLUSTER = [page for page in PAGES if commands(page, KIND)]
-INSTALLING = REPOSITORY / "docs" / "install.md"
+from examples.lines import CLUSTER, INSTALLING, SERVING, lines_of, pages_of
+from examples.transcripts import EXPORT, REPOSITORY, healthy, lay_out, name_of, run
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +56,7 @@ def perform(cluster: Cluster, line: str) -> str:
         if program == "ecotone":
             given = run(part, notes=False, allowed=(0,))
             continue
-        assert program in ("kubectl", "helm"), line
+        assert program == "kubectl", line
         command = [str(cluster.bin / program), *words]
         done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=120)
         assert done.returncode == 0, f"{line}: {done.stderr}"
@@ -72,26 +66,24 @@ def perform(cluster: Cluster, line: str) -> str:
     return given
 
 
-def serves(line: str) -> bool:
-    return line.startswith("ecotone serve ")
+@pytest.fixture(scope="module")
+def installed(cluster: Cluster) -> set[str]:
+    """The lines that install Ecotone and have been run: several pages show the same one, and nothing here removes it."""
+    return set()
 
 
-def runnable(cluster: Cluster, line: str) -> bool:
-    if line.startswith("helm ") and not (cluster.bin / "helm").exists():
-        return False  # built with the nodes' programs only: scripts/controlplane --nodes
-    return not serves(line) and LEFT_OUT.match(line) is None
-
-
-@pytest.mark.parametrize("page", [page for page in WITH_CLUSTER if page != INSTALLING], ids=name_of)
-def test_the_commands_of_a_page_end_well(cluster: Cluster, folder: Path, page: Path) -> None:
+@pytest.mark.parametrize("page", pages_of(CLUSTER), ids=name_of)
+def test_the_commands_of_a_page_end_well(cluster: Cluster, folder: Path, installed: set[str], page: Path) -> None:
     lay_out(page.read_text(encoding="utf-8"), folder)
-    for line in commands(page, KIND):
-        if runnable(cluster, line):
-            perform(cluster, line)
+    for line in lines_of(CLUSTER, page):
+        if line.command not in installed:
+            perform(cluster, line.command)
+        if line.command.startswith("ecotone manifests "):
+            installed.add(line.command)
 
 
 def test_an_export_of_this_cluster_is_what_five_minutes_need(cluster: Cluster, folder: Path) -> None:
-    (line,) = commands(REPOSITORY / "docs" / "five-minutes.md", KIND)
+    (line,) = (each.command for each in lines_of(CLUSTER, REPOSITORY / "docs" / "five-minutes.md"))
     perform(cluster, line)
     assert "pods_waiting" in run("ecotone plan -f cluster.yaml -o json", notes=False)
     kinds = re.compile(r"kubectl get (\S+) -A")
@@ -101,7 +93,7 @@ def test_an_export_of_this_cluster_is_what_five_minutes_need(cluster: Cluster, f
 
 
 def test_programs_that_serve_are_well_and_end_when_asked(cluster: Cluster, folder: Path) -> None:
-    lines = [line for page in WITH_CLUSTER for line in commands(page, KIND) if serves(line)]
+    lines = [line.command for line in lines_of(SERVING)]
     assert len(lines) >= 6
     started: list[tuple[str, Child]] = []
     for number, (line, port) in enumerate(zip(lines, free_ports(len(lines)), strict=True)):
@@ -118,17 +110,13 @@ def test_programs_that_serve_are_well_and_end_when_asked(cluster: Cluster, folde
 
 
 def test_what_is_installed_as_the_page_says_is_removed_as_it_says(cluster: Cluster, folder: Path) -> None:
-    lines = commands(INSTALLING, KIND)
-    helm = [line for line in lines if line.startswith("helm ")]
+    lines = [line.command for line in lines_of(INSTALLING)]
     removal = [line for line in lines if "delete" in line or "cleanup" in line]
-    assert len(helm) == 1 and len(removal) == 2
+    assert len(removal) == 2
     for line in lines:
-        if runnable(cluster, line) and line not in (*helm, *removal):
+        if line not in removal:
             perform(cluster, line)
     assert "ecotone-scheduler" in perform(cluster, "kubectl get deployments -n kube-system")
     for line in removal:
         perform(cluster, line)
     assert "ecotone" not in perform(cluster, "kubectl get deployments,clusterroles,customresourcedefinitions -A")
-    if runnable(cluster, helm[0]):
-        perform(cluster, helm[0])
-        perform(cluster, "helm uninstall ecotone --namespace kube-system")

@@ -1,14 +1,14 @@
-"""Every command that the documentation shows is run: here, or where there is what it needs.
+"""The commands of the documentation that need nothing but this repository are run, and all others are understood.
 
-Blocks of commands, each line of which begins with `$ `:
+Blocks of commands, each line of which begins with `$ `; which test runs a line is said in lines.py:
 
     ```console            is run by these tests, in a folder with the page's own files, and must print what the page shows;
     ```console service    is started by these tests, asked whether it is well, and ended;
-    ```console slow       is run by `make soak`, and must end well;
-    ```console cluster    is run by tests/control_plane/test_pages.py against a real control plane;
+    ```console cluster    is run by tests/control_plane/test_pages.py against a real control plane; images and charts by
+                          tests/documented;
     ```console testbed    is run by tests/testbed_real/test_as_documented.py, on real nodes;
-    ```console long       takes hours, or is what runs these tests: only its small counterpart is run (`make -n`, collecting
-                          the tests), and where there is none (experiments on the test bed) it must be understood.
+    ```console slow       is run by tests/documented (`make documented`), and must end well;
+    ```console long       takes hours: tests/documented runs the same command, told to do little.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import signal
 import socket
 import subprocess
@@ -27,33 +26,25 @@ from time import monotonic
 
 import pytest
 
+from examples.lines import SERVICE, SHOWN, Line, lines_of, pages_of
 from examples.transcripts import (
-    DOCS,
     FENCED,
     PAGES,
-    TOSCA,
     blocks,
-    commands,
     healthy,
     lay_out,
     misunderstood,
     name_of,
     renewed,
-    run,
     steps,
 )
 
 ROOT = Path(__file__).parents[2]
 _COMMAND = re.compile(r"(?:sudo )?(?:ecotone|kubectl|make|docker|helm|python|pip) \S")
-_SLOW = "console slow"
-_SERVICE = "console service"
-_LONG = "console long"
-_UNRUN = (_SLOW, _SERVICE, "console cluster", "console testbed", _LONG)
+_ELSEWHERE = ("console slow", "console service", "console cluster", "console testbed", "console long")
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in (*DOCS, TOSCA / "README.md") if steps(page.read_text(encoding="utf-8"))], ids=name_of
-)
+@pytest.mark.parametrize("page", pages_of(SHOWN), ids=name_of)
 def test_a_page_shows_what_its_commands_print(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = page.read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -62,20 +53,6 @@ def test_a_page_shows_what_its_commands_print(page: Path, tmp_path: Path, monkey
     if os.environ.get("ECOTONE_UPDATE_EXAMPLES"):
         page.write_text(now, encoding="utf-8")
     assert now == page.read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if any(kind == _SLOW for kind, _ in blocks(page))], ids=name_of
-)
-def test_slow_commands_end_well(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    lay_out(page.read_text(encoding="utf-8"), tmp_path)
-    for kind, body in blocks(page):
-        if kind in ("console", _SLOW):
-            for line in body.splitlines():
-                if line.startswith("$ "):
-                    run(line[2:])
 
 
 def test_the_pages_for_a_first_day_run_what_they_show() -> None:
@@ -98,14 +75,14 @@ def test_commands_stand_in_blocks_that_say_whether_they_are_run(page: Path) -> N
         if _COMMAND.match(line.removeprefix("$ "))
     ]
     assert hidden == []
-    assert {kind for kind, _ in blocks(page) if kind.startswith("console")} <= {"console", *_UNRUN}
+    assert {kind for kind, _ in blocks(page) if kind.startswith("console")} <= {"console", *_ELSEWHERE}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_commands_that_are_not_run_are_understood(page: Path) -> None:
+def test_commands_that_run_elsewhere_are_understood(page: Path) -> None:
     wrong = []
     for kind, body in blocks(page):
-        if kind in _UNRUN:
+        if kind in _ELSEWHERE:
             lines = [line[2:] for line in body.splitlines() if line.startswith("$ ")]
             assert lines, f"{page.name}: a block of commands without a command"
             wrong += [f"{line}: {trouble}" for line in lines if (trouble := trouble_with(line))]
@@ -121,13 +98,11 @@ def test_commands_inside_sentences_are_understood(page: Path) -> None:
     assert {line: trouble for line, trouble in troubles.items() if trouble and trouble.startswith("No such")} == {}
 
 
-@pytest.mark.parametrize(
-    "line", [line for page in PAGES for line in commands(page, _SERVICE)], ids=lambda line: line.replace(" ", "-")
-)
-def test_a_service_is_well_and_ends_when_asked(line: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("line", lines_of(SERVICE), ids=str)
+def test_a_service_is_well_and_ends_when_asked(line: Line, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"127.0.0.1:{free.getsockname()[1]}"
-    words = shlex.split(re.sub(r"--listen \S+", f"--listen {address}", line))
+    words = shlex.split(re.sub(r"--listen \S+", f"--listen {address}", line.command))
     assert words[0] == "ecotone" and address in words
     with (tmp_path / "log").open("w") as log, subprocess.Popen([sys.executable, "-m", *words], stderr=log) as program:
         try:
@@ -137,34 +112,6 @@ def test_a_service_is_well_and_ends_when_asked(line: str, tmp_path: Path) -> Non
         finally:
             program.send_signal(signal.SIGTERM)
         assert program.wait(timeout=30) == 0
-
-
-@pytest.mark.parametrize(
-    "line",
-    [line for page in PAGES for line in commands(page, _LONG) if not line.removeprefix("sudo ").startswith("ecotone")],
-)
-def test_the_small_counterpart_of_a_long_command_ends_well(line: str, tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "docs", tmp_path / "docs")
-    command, folder = counterpart(line), tmp_path if line.endswith(" docs") else ROOT
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr
-    if folder == tmp_path:
-        page = "testbed.md"
-        assert (tmp_path / "docs" / page).read_text() == (ROOT / "docs" / page).read_text()
-
-
-def counterpart(line: str) -> list[str]:
-    """What is run instead of a command that takes too long: the same program, told to do little."""
-    program, *words = shlex.split(line, comments=True)
-    if program == "make":
-        return ["make", "-n", *words]
-    assert program == "python", line
-    if words[1] == "pytest":
-        return [sys.executable, *words, "--collect-only", "-q"]
-    if words[1] == "benchmarks":
-        named = "from benchmarks.__main__ import known; import sys; sys.exit(not set(sys.argv[1:]) <= set(known()))"
-        return [sys.executable, "-c", named, *words[2:]]
-    return [sys.executable, *words]
 
 
 def trouble_with(line: str) -> str | None:
@@ -177,7 +124,8 @@ def trouble_with(line: str) -> str | None:
             targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
             trouble = None if set(words) <= set(targets) else "no such target"
         elif program == "python":
-            there = all((ROOT / word).exists() for word in words[2:]) if words[1] == "pytest" else _importable(words[1])
+            files = [word for word in words[2:] if "/" in word]
+            there = all((ROOT / word).exists() for word in files) if words[1] == "pytest" else _importable(words[1])
             trouble = None if words[0] == "-m" and there else "no such module or file"
         else:
             trouble = None if program in ("kubectl", "docker", "helm", "pip") else "an unknown program"

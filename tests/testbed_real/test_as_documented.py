@@ -15,10 +15,9 @@ import pytest
 from ecotone.model.errors import OutsideError
 from ecotone.testbed import requirements
 from ecotone.testbed.leftovers import leftovers
-from examples.transcripts import REPOSITORY, commands
+from examples.lines import BED, lines_of
 
 pytestmark = pytest.mark.testbed
-PAGE = REPOSITORY / "docs" / "testbed.md"
 
 
 def perform(line: str) -> str:
@@ -37,7 +36,7 @@ def test_the_page_leads_from_nothing_to_a_bed_and_back() -> None:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(str(error))
-    lines = commands(PAGE, "console testbed")
+    lines = [line.command for line in lines_of(BED)]
     assert lines[0].startswith("sudo ecotone testbed up ") and lines[-1] == "sudo ecotone testbed down"
     (cut,) = [line.split()[4] for line in lines if line.endswith("--power off")]
     printed: dict[str, str] = {}

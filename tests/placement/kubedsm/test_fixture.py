@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ecotone.placement.kubedsm.algorithms.decision import make_decision
+from ecotone.placement.kubedsm.algorithms.immediate import immediate_schedule, to_cloud
+from ecotone.placement.kubedsm.algorithms.suggest import suggest
 from ecotone.placement.kubedsm.cluster import Cluster, Node, Service
-from ecotone.placement.kubedsm.decision import make_decision
-from ecotone.placement.kubedsm.immediate import immediate_schedule, to_cloud
 from ecotone.placement.kubedsm.parameters import Parameters
 from ecotone.placement.kubedsm.quality import Jump, Linear, Quality, Relu
-from ecotone.placement.kubedsm.suggest import suggest
 
 SERVICES = [
     Service("A", (1, 2), 0.5),

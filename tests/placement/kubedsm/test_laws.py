@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ecotone.placement.kubedsm.algorithms.decision import make_decision
+from ecotone.placement.kubedsm.algorithms.free_edge import free_edge_as_needed
+from ecotone.placement.kubedsm.algorithms.immediate import immediate_schedule
+from ecotone.placement.kubedsm.algorithms.match import match
+from ecotone.placement.kubedsm.algorithms.reorder import in_order, reorder_edge
+from ecotone.placement.kubedsm.algorithms.suggest import choose, suggest
 from ecotone.placement.kubedsm.cluster import Cluster, Move, Node, Service
-from ecotone.placement.kubedsm.decision import make_decision
 from ecotone.placement.kubedsm.fragmentation import Fragmentation, edge_fragmentation, packed, unused
-from ecotone.placement.kubedsm.free_edge import free_edge_as_needed
-from ecotone.placement.kubedsm.immediate import immediate_schedule
-from ecotone.placement.kubedsm.match import match
 from ecotone.placement.kubedsm.parameters import Parameters
 from ecotone.placement.kubedsm.quality import Jump, Linear, Quality, Relu, quality_of
-from ecotone.placement.kubedsm.reorder import in_order, reorder_edge
 from ecotone.placement.kubedsm.score import scores, sizes
-from ecotone.placement.kubedsm.suggest import choose, suggest
 from placement.kubedsm.clusters import best_packing, clusters
 
 qualities = st.sampled_from([Relu(), Linear(), Jump()])

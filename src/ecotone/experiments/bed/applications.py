@@ -73,12 +73,13 @@ def messaging(seconds: float) -> Scenario:
 
 def _compressed(scenario: Scenario, name: str, load: tuple[Load, ...], seconds: float) -> Scenario:
     """All loads from the beginning on; the first part is not counted."""
-    whole = WARMUP + seconds
+    warmup = min(WARMUP, 2 * seconds)
+    whole = warmup + seconds
     services = tuple(replace(each, startup=STARTUP, grace=10.0) for each in scenario.application.services)
     return replace(
         scenario,
         name=name,
-        warmup=WARMUP,
+        warmup=warmup,
         duration=whole,
         load=tuple(replace(each, at=0.0, length=whole) for each in load),
         application=replace(scenario.application, services=services),
@@ -90,9 +91,10 @@ def stress(seconds: float) -> Scenario:
     """A tenth of the cores, half the memory, three cycles of the published generator, a request a second for every replica."""
     published = smaller(read_scenario(STRESS.replayed(), file="stress.yaml"), cpu=0.1, memory=0.5)
     names = [service.name for service in published.application.services]
-    starts = [0.0, *(WARMUP + number * seconds for number in range(CYCLES))]
+    warmup = min(WARMUP, 2 * seconds)
+    starts = [0.0, *(warmup + number * seconds for number in range(CYCLES))]
     cycles = [dict.fromkeys(names, 1), *STRESS.cycles()[:CYCLES]]
-    ends = [*starts[1:], WARMUP + CYCLES * seconds]
+    ends = [*starts[1:], warmup + CYCLES * seconds]
     first = {load.service: load for load in reversed(published.load)}
     load = tuple(
         replace(first[name], at=start, length=end - start, users=cycle[name])
@@ -104,7 +106,7 @@ def stress(seconds: float) -> Scenario:
     return replace(
         published,
         name="stress-bed",
-        warmup=WARMUP,
+        warmup=warmup,
         duration=ends[-1],
         load=load,
         application=replace(published.application, services=services, traces=traces),

@@ -30,6 +30,10 @@ class Schedule:
     phase: float = 60.0
     users: int = 4
 
+    def with_phases_of(self, seconds: float) -> Schedule:
+        """The warm-up is no longer than two of them."""
+        return replace(self, phase=seconds, warmup=min(self.warmup, 2 * seconds))
+
 
 def sock_shop(latency: float, schedule: Schedule) -> Scenario:
     """`latency` is the round trip in milliseconds between tiers and between edge nodes."""

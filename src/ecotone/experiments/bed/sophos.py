@@ -8,7 +8,6 @@ Trials are paired: the same trial has the same order of pods and the same users 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ecotone.experiments.bed.campaign import Campaign, play_all, table
 from ecotone.experiments.bed.contenders import ALL, ECOTONE, HIGH, KUBE_DEFAULT, LOW, SOPHOS, Contender
@@ -27,7 +26,7 @@ def run(options: Options) -> Result:
     latencies = [float(each) for each in options.latencies or LATENCIES]
     schedule = QUICK if options.quick else Schedule()
     if options.seconds is not None:
-        schedule = replace(schedule, phase=options.seconds)
+        schedule = schedule.with_phases_of(options.seconds)
     order = [each.name for each in ALL.values()]
     campaigns = [
         Campaign(f"testbed-sophos-{each:g}ms.json", sock_shop(each, schedule), options.seed, order)

@@ -16,9 +16,9 @@ from itertools import combinations
 import numpy as np
 
 from ecotone.experiments.campaign.record import Run
+from ecotone.placement.kubedsm.algorithms.match import match
 from ecotone.placement.kubedsm.cluster import Cluster, Node, Service
 from ecotone.placement.kubedsm.fragmentation import packed, unused
-from ecotone.placement.kubedsm.match import match
 from ecotone.placement.qos.exact import exact
 from ecotone.placement.qos.problem import Problem
 from ecotone.sim.scenario.kubedsm import CLOUD, EDGE, SERVICES

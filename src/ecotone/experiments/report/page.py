@@ -18,16 +18,16 @@ from ecotone.drawing.numbers import count, ms, percent, small_share
 from ecotone.experiments.report.headline import because, best, headline
 from ecotone.experiments.report.results import Policy, read_policies
 from ecotone.experiments.report.sections.breakdown import breakdown, breakdown_of_p95
-from ecotone.experiments.report.sections.by_phase import by_phase
 from ecotone.experiments.report.sections.calls import calls
 from ecotone.experiments.report.sections.cluster import cluster
 from ecotone.experiments.report.sections.comparison import comparison
-from ecotone.experiments.report.sections.distribution import distribution
+from ecotone.experiments.report.sections.curves.by_phase import by_phase
+from ecotone.experiments.report.sections.curves.distribution import distribution
+from ecotone.experiments.report.sections.curves.over_time import over_time
+from ecotone.experiments.report.sections.curves.over_users import over_users
+from ecotone.experiments.report.sections.curves.over_values import over_values
 from ecotone.experiments.report.sections.footer import footer
 from ecotone.experiments.report.sections.moves import decisions
-from ecotone.experiments.report.sections.over_time import over_time
-from ecotone.experiments.report.sections.over_users import over_users
-from ecotone.experiments.report.sections.over_values import over_values
 from ecotone.experiments.report.sections.problems import failures, unplaced
 from ecotone.experiments.report.sections.promises import promises
 from ecotone.experiments.report.sections.talk import talk

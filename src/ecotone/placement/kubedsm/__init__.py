@@ -37,10 +37,10 @@ What differs from the paper, and why:
   replacement; where the replacement can be started first (make before break) that is the executor's answer.
 """
 
+from ecotone.placement.kubedsm.algorithms.decision import Decision
+from ecotone.placement.kubedsm.algorithms.immediate import immediate_schedule
+from ecotone.placement.kubedsm.algorithms.suggest import suggest
 from ecotone.placement.kubedsm.cluster import Cluster, Node, Service
-from ecotone.placement.kubedsm.decision import Decision
-from ecotone.placement.kubedsm.immediate import immediate_schedule
 from ecotone.placement.kubedsm.parameters import Parameters
-from ecotone.placement.kubedsm.suggest import suggest
 
 __all__ = ["Cluster", "Decision", "Node", "Parameters", "Service", "immediate_schedule", "suggest"]

@@ -17,13 +17,13 @@ from ecotone.model.decisions import Bind, Decision, Decisions, Wait
 from ecotone.model.objects import Pod, Reservation
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
+from ecotone.placement.kubedsm.algorithms.immediate import immediate_schedule
+from ecotone.placement.kubedsm.algorithms.suggest import suggest
 from ecotone.placement.kubedsm.carry_out import begin, eviction, move_of
 from ecotone.placement.kubedsm.cluster import Binding, Cluster
 from ecotone.placement.kubedsm.configuration import Configuration, configuration
 from ecotone.placement.kubedsm.from_snapshot import Reading, read
-from ecotone.placement.kubedsm.immediate import immediate_schedule
 from ecotone.placement.kubedsm.quality import quality_of
-from ecotone.placement.kubedsm.suggest import suggest
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
 from ecotone.scheduling.profiles.profile import Profile
 

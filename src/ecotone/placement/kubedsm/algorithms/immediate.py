@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ecotone.placement.kubedsm.algorithms.decision import Decision, make_decision
 from ecotone.placement.kubedsm.cluster import Binding, Cluster
-from ecotone.placement.kubedsm.decision import Decision, make_decision
 from ecotone.placement.kubedsm.parameters import Parameters
 
 

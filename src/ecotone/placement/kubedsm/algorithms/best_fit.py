@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ecotone.model.arrays import Ints
+from ecotone.placement.kubedsm.algorithms.free_edge import free_edge_as_needed
+from ecotone.placement.kubedsm.algorithms.reorder import reorder_edge
 from ecotone.placement.kubedsm.cluster import Cluster, Move
-from ecotone.placement.kubedsm.free_edge import free_edge_as_needed
 from ecotone.placement.kubedsm.parameters import Parameters
-from ecotone.placement.kubedsm.reorder import reorder_edge
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from itertools import product
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints
-from ecotone.placement.kubedsm.best_fit import BestFit, Migrations
+from ecotone.placement.kubedsm.algorithms.best_fit import BestFit, Migrations
+from ecotone.placement.kubedsm.algorithms.match import Matching, Packings, match
 from ecotone.placement.kubedsm.cluster import Binding, Cluster
-from ecotone.placement.kubedsm.match import Matching, Packings, match
 from ecotone.placement.kubedsm.parameters import Parameters
 from ecotone.placement.kubedsm.quality import quality_of
 

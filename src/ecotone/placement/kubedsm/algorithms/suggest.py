@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ecotone.model.arrays import Ints
+from ecotone.placement.kubedsm.algorithms.decision import make_decision
 from ecotone.placement.kubedsm.cluster import ROUNDING, Cluster, Move
-from ecotone.placement.kubedsm.decision import make_decision
 from ecotone.placement.kubedsm.parameters import Parameters
 from ecotone.placement.kubedsm.quality import EQUAL
 from ecotone.placement.kubedsm.score import scores

@@ -8,7 +8,7 @@ from typing import Any
 
 from ecotone.drawing.html import Markup
 from ecotone.experiments.report.results import Policy
-from ecotone.experiments.report.sections.over_users import curves
+from ecotone.experiments.report.sections.curves.over_users import curves
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 

@@ -1,0 +1,13 @@
+"""The documentation's commands that are too heavy for every `make test`: all of them are run by `make documented`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.documented)
