@@ -160,6 +160,14 @@ def test_a_changed_network_makes_the_descheduler_move_a_pod_to_where_it_was_pred
     assert last["predictedGain"] >= MIN_GAIN_MS
 
 
+def test_no_request_was_lost_while_pods_moved(mall: Bed, users: Users) -> None:
+    """A replacement is ready before the old pod goes, which answers what it has been sent, and its sidecar ends after it."""
+    assert any(move["outcome"] == "Done" and move.get("surge") for move in moves(mall))
+    sent = users.sent()
+    first = next(each.at for each in sent if each.answered)
+    assert [each for each in sent if each.at >= first and not each.answered] == []
+
+
 def test_helm_makes_the_same_objects_and_the_api_server_accepts_both(installed: Bed) -> None:
     chart = Path(__file__).resolve().parents[2] / "deploy" / "chart"
     sets = ["--kube-version=1.36.3", f"--set=image={WHOLE[1]}", f"--set=prometheus={WHOLE[3]}"]
