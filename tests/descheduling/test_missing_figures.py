@@ -102,8 +102,8 @@ class Bed:
     def rounds(self, count: int, **more: Any) -> list[str]:
         return [target for _ in range(count) for target in self.round(**more)]
 
-    def why_api_stays(self) -> str:
-        profile = replace(POLICIES["ecotone"], descheduler=SETTINGS)
+    def why_api_stays(self, settings: DeschedulerSettings = SETTINGS) -> str:
+        profile = replace(POLICIES["ecotone"], descheduler=settings)
         return next(
             (each.why for each in make_plan(self.state().freeze(), profile, moves=True).stays if "api" in each.pod), ""
         )
@@ -236,6 +236,7 @@ def test_a_pod_judged_alone_waits_for_the_ways_to_its_peers() -> None:
     bed = Bed("fog-1", measured=NODES)
     bed.blocked = {frozenset({"edge-1", "fog-1"}), frozenset({"edge-1", "edge-2"})}
     assert bed.rounds(int(LONGEST / ROUND), settings=SINGLE) == []
+    assert "edge-1 - fog-1 not measured yet" in bed.why_api_stays(SINGLE)
     assert bed.rounds(2, settings=SINGLE) == ["cloud-1"]
     bed.blocked = set()
     assert bed.rounds(2, settings=SINGLE)[0] in ("fog-1", "edge-2")

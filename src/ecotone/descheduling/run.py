@@ -7,6 +7,7 @@ capacity at the target for the moves that follow.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cached_property
 
 from ecotone.descheduling.appraisal import Appraisal
 from ecotone.descheduling.eligibility import why_not
@@ -77,7 +78,7 @@ class Run:
             return f"it would gain {appraisal.relative_gain:.2%} of its cost, less than {name} {relative:g}"
         if self.ledger.returns(appraisal.pod, appraisal.target):
             return f"its workload left {appraisal.target} less than noReturnSeconds {settings.no_return:g} ago"
-        return self.waits_for(appraisal)
+        return None
 
     def waits_for(self, appraisal: Appraisal) -> str | None:
         """Which missing figures the gain of one pod's move rests on, if they may still come."""
@@ -91,10 +92,19 @@ class Run:
 
     def mates(self, kinds: Iterable[PodKind]) -> set[WorkloadKey]:
         """The workloads of these and all others of their app-groups; what runs on every node by itself does not count."""
-        own = list(kinds)
-        groups = {(kind.namespace, kind.app_group) for kind in own if kind.app_group}
-        found = {kind.workload for kind in self.kinds() if (kind.namespace, kind.app_group) in groups}
-        return {each for each in found | {kind.workload for kind in own} if each.kind != "DaemonSet"}
+        found: set[WorkloadKey] = set()
+        for kind in kinds:
+            found |= {kind.workload} | self._members.get((kind.namespace, kind.app_group), set())
+        return {each for each in found if each.kind != "DaemonSet"}
+
+    @cached_property
+    def _members(self) -> dict[tuple[str, str | None], set[WorkloadKey]]:
+        """By app-group."""
+        found: dict[tuple[str, str | None], set[WorkloadKey]] = {}
+        for kind in self.kinds():
+            if kind.app_group:
+                found.setdefault((kind.namespace, kind.app_group), set()).add(kind.workload)
+        return found
 
     def kinds(self) -> Iterable[PodKind]:
         """Of all pods that this run is about."""
