@@ -68,7 +68,7 @@ class Missing:
 
 def unmeasured(state: ClusterState, keys: Iterable[WorkloadKey]) -> list[WorkloadKey]:
     """Those of which nothing at all is known, though somebody measures others of them."""
-    known = {key: _measured(state, key) for key in keys}
+    known = {key: _measured(state, key) for key in keys if key in state.workloads}
     return sorted(key for key, measured in known.items() if not measured) if any(known.values()) else []
 
 
