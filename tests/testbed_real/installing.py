@@ -51,13 +51,8 @@ def install_input_proxy(bed: Bed, front_end: str) -> None:
     bed.wait_for_rollout(namespace, f"daemonset/{workload}-input", seconds=READY_SECONDS)
 
 
-def let_move(bed: Bed, application: str, namespace: str) -> None:
-    """From now on the descheduler acts: before, half of the measurements would be missing."""
-    kubectl(bed, "patch", "appgroup", application, "-n", namespace, "--type=merge", "-p", '{"spec": {"paused": false}}')
-
-
 def watched(application: str, namespace: str) -> Sequence[dict[str, Any]]:
-    """The objects that make the monitor and the descheduler look, at the pace of a test; nothing moves yet (`let_move`)."""
+    """The objects that make the monitor and the descheduler look, at the pace of a test."""
     version = "ecotone.dev/v1alpha1"
     spec = {"runPeriod": 5, "window": "20s"}
     moving = {"coolDownSeconds": 5, "minGainMilliseconds": MIN_GAIN_MS}
@@ -67,6 +62,6 @@ def watched(application: str, namespace: str) -> Sequence[dict[str, Any]]:
             "apiVersion": version,
             "kind": "AppGroup",
             "metadata": {"name": application, "namespace": namespace},
-            "spec": {**spec, "name": application, "dialect": "envoy", "descheduler": moving, "paused": True},
+            "spec": {**spec, "name": application, "dialect": "envoy", "descheduler": moving},
         },
     ]

@@ -50,5 +50,6 @@ def test_what_is_only_told_is_not_waited_for_and_reaches_the_worker_through_its_
     before = received()
     answers = [call(bed, "edge-1", f"{web}/tell") for _ in range(TIMES)]
     assert {status for status, _ in answers} == {200}
-    assert min(took for _, took in answers) < 0.045  # not even a round trip to the broker
+    # Not even a round trip to the broker; a busy machine makes some answers late, and none early.
+    wait_until(lambda: call(bed, "edge-1", f"{web}/tell")[1] < 0.045, seconds=60, what="answer without the broker")
     wait_until(lambda: received() >= before + TIMES * LETTER, seconds=120, what=f"{TIMES} letters at the worker")

@@ -1,8 +1,8 @@
 """The best single move first, played forward, until nothing more is worth its disruption.
 
-The gain must beat an absolute and a relative threshold, budgets and cool-downs must allow it, a recent move is not undone,
-and every accepted move holds its capacity at the target for the moves that follow. A rule of its own, and what `plans` does
-about pods whose requests nobody counts.
+The gain must beat an absolute and a relative threshold and rest on figures that are known, or have been waited for; budgets
+and cool-downs must allow it, a recent move is not undone, and every accepted move holds its capacity at the target for the
+moves that follow. A rule of its own, and what `plans` does about pods whose requests nobody counts.
 """
 
 from __future__ import annotations
@@ -44,6 +44,6 @@ def _worthwhile(run: Run, without: Collection[WorkloadKey]) -> list[Appraisal]:
             continue
         asked.add((pod.kind, pod.node))
         appraisal = appraise(run.framework, run.state, pod)
-        if appraisal is not None and run.pays(appraisal):
+        if appraisal is not None and run.pays(appraisal) and run.waits_for(appraisal) is None:
             found.append(appraisal)
     return found

@@ -7,13 +7,16 @@ capacity at the target for the moves that follow.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cached_property
 
 from ecotone.descheduling.appraisal import Appraisal
 from ecotone.descheduling.eligibility import why_not
+from ecotone.descheduling.grounds import Grounds, heard, ways_of_pod
 from ecotone.descheduling.ledger import Ledger
+from ecotone.descheduling.missing import Missing, unmeasured
 from ecotone.model.decisions import Decisions, Evict
 from ecotone.model.members import pods_of, pods_of_each
-from ecotone.model.objects import Pod, WorkloadKey
+from ecotone.model.objects import Pod, PodKind, WorkloadKey
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.decide import framework_of
@@ -28,6 +31,7 @@ class Run:
         self.state = ClusterState.of(snapshot)
         self.settings = settings
         self.ledger = Ledger(self.state, settings)
+        self.missing = Missing(self.state)
         self.moves: list[Evict] = []
         Reservations(self.state)  # what earlier moves hold is not free for new ones
 
@@ -37,7 +41,10 @@ class Run:
         return self.settings.max_moves is not None and len(self.moves) >= self.settings.max_moves
 
     def decisions(self) -> Decisions:
-        return Decisions(tuple(self.moves), self.ledger.memory())
+        return Decisions(tuple(self.moves), self.memory())
+
+    def memory(self) -> dict[str, object]:
+        return self.missing.write(self.ledger.memory())
 
     def movable(self, *, without: Collection[WorkloadKey] = ()) -> list[Pod]:
         """Of the workloads that this run is about; it may leave out some of these."""
@@ -73,6 +80,43 @@ class Run:
             return f"its workload left {appraisal.target} less than noReturnSeconds {settings.no_return:g} ago"
         return None
 
+    def waits_for(self, appraisal: Appraisal) -> str | None:
+        """Which missing figures the gain of one pod's move rests on, if they may still come."""
+        if self.framework.cost is None or not self.state.network.anything_known:
+            return None
+        pod = appraisal.pod
+        ways = ways_of_pod(self.state, pod, appraisal.target)
+        unknown = [pair for pair, ms in ways.items() if ms is None]
+        mates = unmeasured(self.state, self.mates([pod.kind]))
+        return self.missing.waits_for(unknown, mates) if unknown or mates else None
+
+    def mates(self, kinds: Iterable[PodKind]) -> set[WorkloadKey]:
+        """The workloads of these and all others of their app-groups; what runs on every node by itself does not count."""
+        found: set[WorkloadKey] = set()
+        for kind in kinds:
+            found |= {kind.workload} | self._members.get((kind.namespace, kind.app_group), set())
+        return {each for each in found if each.kind != "DaemonSet"}
+
+    @cached_property
+    def _members(self) -> dict[tuple[str, str | None], set[WorkloadKey]]:
+        """By app-group."""
+        found: dict[tuple[str, str | None], set[WorkloadKey]] = {}
+        for kind in self.kinds():
+            if kind.app_group:
+                found.setdefault((kind.namespace, kind.app_group), set()).add(kind.workload)
+        return found
+
+    def kinds(self) -> Iterable[PodKind]:
+        """Of all pods that this run is about."""
+        only, named = self.settings.only, self.state.named
+        if only is None:
+            return self.state.kind_counts
+        return [kind for key in only for kind in named.get((key.namespace, key.name), ())]
+
+    def unheard(self, kinds: Iterable[PodKind]) -> frozenset[WorkloadKey]:
+        """Those of their mates of whose traffic nothing is known now."""
+        return frozenset(each for each in self.mates(kinds) if not heard(self.state, each))
+
     def tell(self, workloads: Iterable[WorkloadKey], why: str) -> None:
         """Why these stay as they are, for whoever asks."""
         if self.settings.told is not None:
@@ -90,7 +134,8 @@ class Run:
         self.moves.append(
             Evict(pod.key, pod.node or "", appraisal.target, gain, unit, appraisal.sentence(), uid=pod.uid, surge=surge)
         )
-        self.ledger.accept(pod)
+        ways = ways_of_pod(self.state, pod, appraisal.target)
+        self.ledger.accept(pod, grounds=Grounds(ways, self.unheard([pod.kind])))
         if forward:
             self.state.lift(pod.key)
             self.state.assume(pod, appraisal.target)

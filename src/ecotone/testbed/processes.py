@@ -102,7 +102,9 @@ def reap() -> None:
         return
 
 
-def wait_until(condition: Callable[[], bool], *, seconds: float, what: str, log: Path | None = None) -> None:
+def wait_until(
+    condition: Callable[[], bool], *, seconds: float, what: str, log: Path | None = None, every: float = 0.1
+) -> None:
     """Asks again until it is so; says what did not happen, with the end of the log, when the time is over.
 
     What cannot be asked now (an API server that is busy or not there yet) is asked again, and told if it was the last word.
@@ -118,7 +120,7 @@ def wait_until(condition: Callable[[], bool], *, seconds: float, what: str, log:
         if time.monotonic() > deadline:
             tail = "" if log is None or not log.exists() else f": {log.read_text(errors='replace')[-LOG_TAIL:]}"
             raise OutsideError(f"no {what} within {seconds:g} s{tail}{last}")
-        time.sleep(0.1)
+        time.sleep(every)
 
 
 def run(*command: str | Path, check: bool = True, text: str | None = None, seconds: float = 120.0) -> str:

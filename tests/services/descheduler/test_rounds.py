@@ -182,6 +182,40 @@ def test_when_most_measurements_are_old_nothing_moves() -> None:
     assert reason(paper) == "MeasurementsStale"
 
 
+@pytest.mark.parametrize(
+    ("status", "told", "since", "expected"),
+    [
+        ("False", "Filling", NOW - 20, "MeasurementsFilling"),
+        ("False", "Filling", NOW - 400, "Active"),
+        ("False", "Missing", NOW - 20, "Active"),
+        ("True", "Measured", NOW - 20, "Active"),
+        ("False", "Filling", None, "Active"),
+    ],
+)
+def test_the_first_figures_of_a_new_application_are_waited_for(
+    status: str, told: str, since: float | None, expected: str
+) -> None:
+    paper = moving()
+    for key, known in list(paper.cache.state.workloads.items()):
+        paper.cache.put_workload(Workload(key, replicas=known.replicas, app_group=known.app_group))
+    group = paper.group()
+    moment = None if since is None else time_text(since)
+    group.status["conditions"] = [{"type": "DataFresh", "status": status, "reason": told, "lastTransitionTime": moment}]
+    asyncio.run(paper.descheduler.round("ns/shop", group))
+    assert reason(paper) == expected
+
+
+def test_figures_that_are_there_are_not_waited_for_when_a_new_pod_has_none_yet() -> None:
+    paper = moving()
+    group = paper.group()
+    group.status["conditions"] = [
+        {"type": "DataFresh", "status": "False", "reason": "Filling", "lastTransitionTime": time_text(NOW - 20)}
+    ]
+    asyncio.run(paper.descheduler.round("ns/shop", group))
+    assert reason(paper) == "Active"
+    assert paper.told
+
+
 def test_after_three_moves_that_made_it_worse_nothing_moves_until_the_break_is_over() -> None:
     paper = moving()
     group = paper.group()

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ecotone.descheduling.grounds import Grounds
 from ecotone.model.objects import WorkloadKey
 
 MEMORY = "plans"
@@ -32,7 +33,8 @@ class MovePlan:
     """Stages follow each other as soon as the replacements of the one before are Ready.
 
     `start`: pods per workload and node when it began; `issued`: uids of the pods asked to go, and `since`, when the last of
-    them was; `here` and `there`: milliseconds per request before and after; `excess`: what the way costs, in ms x s.
+    them was; `here` and `there`: milliseconds per request before and after; `excess`: what the way costs, in ms x s;
+    `grounds`: what was known of the distances that make the difference.
     """
 
     stages: tuple[tuple[Step, ...], ...]
@@ -44,6 +46,7 @@ class MovePlan:
     since: float
     issued: frozenset[str] = frozenset()
     safe: bool = True
+    grounds: Grounds | None = field(default=None, hash=False)
 
     @property
     def gain(self) -> float:
@@ -80,6 +83,7 @@ class MovePlan:
             "since": self.since,
             "issued": sorted(self.issued),
             "safe": self.safe,
+            **({} if self.grounds is None else {"grounds": self.grounds.to_memory()}),
         }
 
 
@@ -119,6 +123,7 @@ def _read(given: Mapping[str, Any]) -> MovePlan:
         since=float(given["since"]),
         issued=frozenset(str(uid) for uid in given["issued"]),
         safe=bool(given["safe"]),
+        grounds=Grounds.read(given.get("grounds")),
     )
 
 

@@ -6,19 +6,21 @@ one decision: the cool-down, moves per run and one pod per workload count it onc
 as replacements are Ready.
 
 Plans are made for the flows that the next measurement will show if things go on (`rates`). A first measurement says too
-little about the CPU that a load will need: then a plan must pay with `rising` times the CPU as well.
+little about the CPU that a load will need: then a plan must pay with `rising` times the CPU as well. A plan that rests on
+figures which nobody has measured yet waits for them (`missing`), unless it pays whatever they turn out to be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ecotone.descheduling.best_gain import take_best_moves
 from ecotone.descheduling.eligibility import budgets_of
+from ecotone.descheduling.grounds import Grounds
+from ecotone.descheduling.missing import unmeasured
 from ecotone.descheduling.plans import plan as plans_in
 from ecotone.descheduling.plans.limits import Care, limits_of
 from ecotone.descheduling.plans.orders import Order, Spare, judged, orders
@@ -27,11 +29,12 @@ from ecotone.descheduling.plans.progress import following
 from ecotone.descheduling.plans.rates import Rates
 from ecotone.descheduling.plans.rest import AtRest, digest_of
 from ecotone.descheduling.plans.trial import Stages, settle
+from ecotone.descheduling.plans.unmeasured import Change, change_of
 from ecotone.descheduling.run import Run
 from ecotone.model.arrays import Ints, Mask
 from ecotone.model.decisions import Decisions, Evict
 from ecotone.model.members import pods_of_each
-from ecotone.model.objects import Pod, PodKind, WorkloadKey
+from ecotone.model.objects import Pod, WorkloadKey
 from ecotone.model.snapshot import Snapshot
 from ecotone.scheduling.costs.peers import amount, requests_of, traffic_of
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
@@ -43,6 +46,15 @@ from ecotone.scheduling.response.prediction import Prediction
 from ecotone.scheduling.response.search import Search
 
 _ATTEMPTS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _NoPlan:
+    """`bar`: the workload and place that the filters refuse, if that is why; `waits`: asked again in the next round."""
+
+    why: str
+    bar: tuple[int, int] | None = None
+    waits: bool = False
 
 
 def _part_of(plan: MovePlan) -> str:
@@ -83,22 +95,16 @@ class _Run(Run):
         self.tell(idle, "it receives no requests now, and its application moves by what requests take")
         self.tell(silent, "no traffic of it was seen when it was measured")
         take_best_moves(self, without=self._counted | busy | idle | silent)
-        memory = self._rates.write(plans_in.write(self.ledger.memory(), self._under_way))
+        memory = self._rates.write(plans_in.write(self.memory(), self._under_way))
         return Decisions(tuple(self.moves), self._rest.write(memory))
 
     def _idle_members(self) -> set[WorkloadKey]:
         """Workloads of counted applications that receive no requests now: moving them gains nothing."""
-        kinds = self._kinds()
+        kinds = self.kinds()
         groups = {
             (kind.namespace, kind.app_group) for kind in kinds if kind.app_group and kind.workload in self._counted
         }
         return {kind.workload for kind in kinds if (kind.namespace, kind.app_group) in groups}
-
-    def _kinds(self) -> Iterable[PodKind]:
-        only, named = self.settings.only, self.state.named
-        if only is None:
-            return self.state.kind_counts
-        return [kind for key in only for kind in named.get((key.namespace, key.name), ())]
 
     def _silent(self) -> set[WorkloadKey]:
         """Workloads whose traffic was measured and is nothing: whom they might talk to one day moves nobody."""
@@ -130,7 +136,7 @@ class _Run(Run):
                     surge=step.surge,
                 )
             )  # fmt: skip
-            self.ledger.accept(pod, disrupts=not step.surge)
+            self.ledger.accept(pod, disrupts=not step.surge, grounds=plan.grounds)
             taken.append(pod.uid)
         self._under_way.append(plan.issuing(taken, at=self.state.now))
         self._keep_places(plan)
@@ -165,7 +171,7 @@ class _Run(Run):
         digest = self._digest(application, movable, pods)
         if self._rest.knows(application, digest):
             self._tell_free(application, movable, "nothing has changed since its application was found at its best")
-        elif not self._found_plan(application, movable, pods):
+        elif self._leaves_as_it_is(application, movable, pods):
             self._rest.note(application, digest)
 
     def _tell_free(self, application: CallGraph, movable: Mask, why: str) -> None:
@@ -178,26 +184,27 @@ class _Run(Run):
         more = (self.framework.profile.name, self.settings.min_gain, self.settings.group_gain, new, left, self.care)
         return digest_of(self.state, application, more=(*more, movable.tolist(), spare.pods.tolist(), spare.surge))
 
-    def _found_plan(self, application: CallGraph, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> bool:
+    def _leaves_as_it_is(self, application: CallGraph, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> bool:
+        """True if no plan was begun, and none is to be expected while things are as they are."""
         prediction = Prediction(application)
         if self.settings.told is None and self._cannot_pay(application, prediction, movable):
-            return False
+            return True
         limits = limits_of(self.framework, self.state, application, pods, movable=movable, care=self.care)
         for _ in range(_ATTEMPTS):
             target = Search(application, prediction, limits).best()
             if (target == application.counts).all():
                 self._tell_free(application, movable, "no placement of its whole application makes requests faster")
-                return False
-            plan, bar = self._plan(application, prediction, target, pods)
+                return True
+            plan = self._plan(application, prediction, target, pods)
             if isinstance(plan, MovePlan):
                 self._tell_free(application, movable, _part_of(plan))
                 self._issue(plan, following(self.state, plan, limit=np.inf).steps)
-                return True
-            self._tell_free(application, movable, plan)
-            if bar is None:
                 return False
-            limits.allowed[bar] = False
-        return False
+            self._tell_free(application, movable, plan.why)
+            if plan.bar is None:
+                return not plan.waits
+            limits.allowed[plan.bar] = False
+        return True
 
     def _cannot_pay(self, application: CallGraph, prediction: Prediction, movable: Mask) -> bool:
         """True if not even the lower bound, as if every node took every pod, is far enough below what a request costs now.
@@ -219,8 +226,8 @@ class _Run(Run):
 
     def _plan(
         self, application: CallGraph, prediction: Prediction, target: Ints, pods: dict[WorkloadKey, list[Pod]]
-    ) -> tuple[MovePlan | str, tuple[int, int] | None]:
-        """The plan for this placement if it pays, else why there is none, and what the filters refuse if that is it."""
+    ) -> MovePlan | _NoPlan:
+        """The plan for this placement if it pays."""
         spare = self._spare(application, pods)
         here, there = prediction.cost(np.stack([application.counts, target]).astype(np.float64)).tolist()
         least = max(self.settings.min_gain, self.settings.group_gain * here)
@@ -231,9 +238,13 @@ class _Run(Run):
         if here - there < least:
             settings = f"minGain {self.settings.min_gain:g} and groupGain {self.settings.group_gain:g}"
             twice = ", doubled for a return to where it came from" if returns else ""
-            return f"{saves}, less than the {least:.4g} ms of {settings}{twice}", None
+            return _NoPlan(f"{saves}, less than the {least:.4g} ms of {settings}{twice}")
         if not self._pays_when_risen(application, target, least):
-            return f"{saves}, but not if its CPU use, measured once so far, is {self.care.rising:g} times that", None
+            return _NoPlan(f"{saves}, but not if its CPU use, measured once so far, is {self.care.rising:g} times that")
+        change = change_of(self.state, application, target, self.framework.lateness)
+        missing = self._waits(application, target, change, least)
+        if missing is not None:
+            return _NoPlan(f"{saves}, but {missing}", waits=True)
         bar = None
         for order in orders(application, prediction, target, spare, seconds=self.care.startup):
             if (here - there) * self.care.horizon < order.excess:
@@ -248,10 +259,19 @@ class _Run(Run):
                 order = judged(order.name, units, application, prediction, spare, seconds=self.care.startup)  # noqa: PLW2901
                 if (here - there) * self.care.horizon < order.excess:
                     continue
-            return self._written(application, order, stages, here=here, there=there), None
+            grounds = Grounds(change.ways, self.unheard(application.kinds), counted=True)
+            return replace(self._written(application, order, stages, here=here, there=there), grounds=grounds)
         if bar is not None:
-            return f"{saves}, but the filters refuse a pod its place there", bar
-        return f"{saves}, less than the way there costs within {self.care.horizon:g} s", None
+            return _NoPlan(f"{saves}, but the filters refuse a pod its place there", bar)
+        return _NoPlan(f"{saves}, less than the way there costs within {self.care.horizon:g} s")
+
+    def _waits(self, application: CallGraph, target: Ints, change: Change, least: float) -> str | None:
+        """Which missing figures a plan waits for: those that may turn its gain into a loss."""
+        ways = list(change.entered)
+        if change.left and change.least_gain(application.counts, target) < least:
+            ways += change.left
+        silent = unmeasured(self.state, self.mates(application.kinds))
+        return self.missing.waits_for(ways, silent) if ways or silent else None
 
     def _pays_when_risen(self, application: CallGraph, target: Ints, least: float) -> bool:
         if not self._rates.new(application):
@@ -292,7 +312,8 @@ class _Run(Run):
         for number, kind in enumerate(application.kinds):
             comes = np.flatnonzero(target[number] > application.counts[number])
             for pod in pods.get(kind.workload, [])[:1]:
-                if any(self.ledger.returns(pod, names[application.rows[place]]) for place in comes.tolist()):
+                places = [names[application.rows[place]] for place in comes.tolist()]
+                if any(self.ledger.returns(pod, place, counted=True) for place in places):
                     return True
         return False
 

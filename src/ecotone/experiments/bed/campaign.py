@@ -2,7 +2,7 @@
 
 A document of `simulate -o json`, one file per scenario, that grows: runs of another session join those that are there if they
 were played in the same form (schedule and seed); what a visit costs and what nodes do before users come is measured by every
-session that calibrates (in a run in which nothing moves), and the prediction is made from the latest.
+session (in its first run in which every pod has a place and none moves), and the prediction is made from the latest.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _play(
             if campaign is not now:
                 now = campaign
                 between(player, campaign.scenario)
-            player.calibrating = contender.stays and not player.calibrated
+            player.calibrating = not player.calibrated
             campaign.add(player.play(campaign.scenario, contender, trial=trial, seed=options.seed), here)
             campaign.share = player.bed.share
             if player.calibrated:

@@ -27,11 +27,6 @@ class Contender:
         return self.strategy or self.name
 
     @property
-    def stays(self) -> bool:
-        """True if nobody moves its pods."""
-        return self.policy is None and self.strategy is None
-
-    @property
     def scheduler(self) -> str:
         return DEFAULT_SCHEDULER if self.policy is None else OURS
 

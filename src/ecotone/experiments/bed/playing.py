@@ -42,6 +42,7 @@ from ecotone.testbed.processes import wait_until
 
 SYSTEM = "kube-system"
 LOOK_SECONDS = 3.0
+POLL_SECONDS = 0.5  # every question to the API server takes CPU time from what is waited for
 READY_SECONDS = 240.0
 UPSTREAM_SECONDS = 20
 IDLE_SECONDS = 15.0
@@ -71,6 +72,7 @@ class Player:
     overhead: dict[str, float] = field(default_factory=dict)
     _policy: str | None = None
     _runs: int = 0
+    _ending: list[str] = field(default_factory=list)
 
     def prepare(self) -> None:
         """Names, figures, probe and monitor: what every contender finds there. All of it on one node but the probe."""
@@ -117,6 +119,7 @@ class Player:
     def play(self, scenario: Scenario, contender: Contender, *, trial: int, seed: int) -> Run:
         if contender.policy is not None:
             self.use(contender.policy)
+        self.wait_for_the_last()
         self._runs += 1
         namespace = f"run-{self._runs}"
         folder = self.directory / namespace
@@ -130,30 +133,47 @@ class Player:
             used, own = self._cpu_seconds(), self.application_cpu_seconds(namespace)
             began = time.monotonic()
             users.start(plans(scenario, self.front(scenario), seed=seed + trial))
-            scaling, accounted = Scaling(self.bed, namespace, scenario), False
+            scaling, accounted = Scaling(self.bed, namespace, scenario), inf
             while users.running():
                 at = time.monotonic() - began
                 # What pods cost is known while they are there: before the first of them goes.
-                if not accounted and at > min(changes(scenario), default=inf) - 2 * LOOK_SECONDS:
-                    accounted = True
+                if accounted == inf and at > min(changes(scenario), default=inf) - 2 * LOOK_SECONDS:
+                    accounted = at
                     self._account(own, namespace, users, at)
                 scaling.follow(at)
                 watching.look(at)
                 time.sleep(LOOK_SECONDS)
             lasted = time.monotonic() - began
             busy = self._utilisation(used, lasted)
-            if not accounted:
+            if accounted == inf:
                 self._account(own, namespace, users, lasted)
             sent = users.sent()
             unplaced = [each["metadata"]["name"] for each in self._pods(namespace) if fits_nowhere(each)]
-            if self.calibrating and not unplaced and sum(not each.answered for each in sent) <= MOST_FAILED * len(sent):
+            lost = sum(not each.answered for each in sent)
+            moved = any(move.at <= accounted for move in watching.moves(changes(scenario)))
+            if self.calibrating and not (unplaced or moved) and lost <= MOST_FAILED * len(sent):
                 self.overhead, self.calibrated = per_visit(scenario, self.sent, self.spent), True
             return record(scenario, sent, watching, busy, unplaced, contender=contender.name, trial=trial)
         finally:
             users.end()
             if upstream is not None:
                 processes.end([upstream])
-            self.bed.kubectl("delete", "namespace", namespace, "--timeout=100s", check=False)
+            self.remove(namespace)
+
+    def remove(self, namespace: str) -> None:
+        """Nobody waits for its answers any more: pods get a second to end, and the rest of the namespace goes by itself."""
+        self.bed.kubectl("delete", "namespace", namespace, "--wait=false", check=False)
+        # A namespace that is ending takes no replacements in.
+        self.bed.kubectl("delete", "pods", "--all", "-n", namespace, "--grace-period=1", "--wait=false", check=False)
+        self._ending.append(namespace)
+
+    def wait_for_the_last(self) -> None:
+        """Until no pod of an earlier run is left: what it still asks for would not be free for this one."""
+        wait_until(self._have_ended, seconds=READY_SECONDS, what="end of the last run's pods", every=POLL_SECONDS)
+
+    def _have_ended(self) -> bool:
+        self._ending = [each for each in self._ending if self.bed.kubectl("get", "pods", "-n", each, "-o", "name")]
+        return not self._ending
 
     def _account(self, before: dict[str, float], namespace: str, users: Users, seconds: float) -> None:
         """What the requests so far have cost each service, beyond what it uses in any case."""
@@ -194,27 +214,25 @@ class Player:
             self.bed.apply(_only_where_users_enter(proxy, entry, scenario))
         metadata = {"name": scenario.application.name, "namespace": namespace}
         self.bed.apply([{"apiVersion": _VERSION, "kind": "AppGroup", "metadata": metadata, "spec": group}])
-        wait_until(lambda: not self._unsettled(namespace), seconds=READY_SECONDS, what=f"settled pods in {namespace}")
+        self._wait_until_settled(namespace)
         if any(fits_nowhere(each) for each in self._pods(namespace)):
             time.sleep(SECOND_THOUGHT_SECONDS)  # a scheduler may still find room
-            wait_until(
-                lambda: not self._unsettled(namespace), seconds=READY_SECONDS, what=f"settled pods in {namespace}"
-            )
+            self._wait_until_settled(namespace)
         self._ready(namespace, *(f"daemonset/{entry}-input" for entry in entries(scenario)))
 
-    def _unsettled(self, namespace: str) -> list[str]:
-        """Pods of the application that are neither ready nor told to fit nowhere, and services that have none yet."""
-        pods = self._pods(namespace)
-        lacking = json.loads(self.bed.kubectl("get", "deployments", "-n", namespace, "-o", "json"))["items"]
-        found = [
-            each["metadata"]["name"] for each in lacking if each["status"].get("replicas", 0) < each["spec"]["replicas"]
-        ]
-        return found + [
-            each["metadata"]["name"] for each in pods if not _holds(each, "Ready", "True") and not fits_nowhere(each)
-        ]
+    def _wait_until_settled(self, namespace: str) -> None:
+        wait_until(
+            lambda: not still_coming(self._get(namespace, "pods,deployments")),
+            seconds=READY_SECONDS,
+            what=f"settled pods in {namespace}",
+            every=POLL_SECONDS,
+        )
 
     def _pods(self, namespace: str) -> list[dict[str, Any]]:
-        text = self.bed.kubectl("get", "pods", "-n", namespace, "-l", "app-group", "-o", "json")
+        return self._get(namespace, "pods")
+
+    def _get(self, namespace: str, kinds: str) -> list[dict[str, Any]]:
+        text = self.bed.kubectl("get", kinds, "-n", namespace, "-l", "app-group", "-o", "json")
         return list(json.loads(text)["items"])
 
     def front(self, scenario: Scenario) -> Callable[[str, str], str]:
@@ -262,6 +280,19 @@ def _holds(pod: dict[str, Any], condition: str, status: str) -> bool:
 def fits_nowhere(pod: dict[str, Any]) -> bool:
     """True if a scheduler has said so: with some placements the rest of an application has no room, as in the simulator."""
     return _holds(pod, "PodScheduled", "False")
+
+
+def still_coming(objects: list[dict[str, Any]]) -> list[str]:
+    """Pods that are neither ready nor told to fit nowhere, and Deployments that have fewer than they should."""
+    found = []
+    for each in objects:
+        if each["kind"] == "Deployment":
+            settled = each["status"].get("replicas", 0) >= each["spec"]["replicas"]
+        else:
+            settled = _holds(each, "Ready", "True") or fits_nowhere(each)
+        if not settled:
+            found.append(each["metadata"]["name"])
+    return found
 
 
 def entries(scenario: Scenario) -> dict[str, int]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from ecotone.descheduling import deschedule
 from ecotone.descheduling.costs import pod_cost, request_cost
+from ecotone.descheduling.missing import LONGEST
 from ecotone.descheduling.plans import plan as plans
 from ecotone.descheduling.plans.looking import looked_at
 from ecotone.kube.errors import ApiError, UnreachableError
@@ -28,7 +29,7 @@ from ecotone.scheduling.profiles.windows import is_open
 from ecotone.services.descheduler.groups import Groups, LiveAppGroup
 from ecotone.services.descheduler.metrics import DeschedulerMetrics
 from ecotone.services.descheduler.moves import History, Move, Outcome
-from ecotone.services.descheduler.restraint import Scope, freshness, in_rollout, is_leaving
+from ecotone.services.descheduler.restraint import Freshness, Scope, freshness, in_rollout, is_leaving
 from ecotone.services.descheduler.settings import DeschedulerProgramSettings, chosen
 from ecotone.services.descheduler.surge import Surges
 from ecotone.services.descheduler.survey import Survey, Surveys
@@ -169,7 +170,7 @@ class Descheduler:
         own = [each for each in workloads if each.app_group == now.name]
         fresh = freshness(own, now=now.view.now, max_age=now.view.max_age)
         conditions.append(Condition(FRESH, fresh.usable, "Fresh" if fresh.usable else "Stale", str(fresh)))
-        restraint = self._restraint(now, usable=fresh.usable)
+        restraint = self._restraint(now, fresh)
         if restraint is not None:
             conditions.append(Condition(WORKS, False, *restraint))
             if fresh.usable:
@@ -211,7 +212,7 @@ class Descheduler:
         verb = "would set" if self._writer.dry_run else "set"
         self._told(f"{verb} the deletion cost of {decision.pod} to {decision.cost}: {decision.why}")
 
-    def _restraint(self, now: Round, *, usable: bool) -> tuple[str, str] | None:
+    def _restraint(self, now: Round, fresh: Freshness) -> tuple[str, str] | None:
         """Reason and message if nothing may move now."""
         history, moment = now.history, now.view.now
         if now.namespace in self._settings.excluded_namespaces:
@@ -222,8 +223,14 @@ class Descheduler:
             return "OutsideWindows", f"moves are made in {', '.join(now.settings.windows)}"
         if history.breaker.open(moment):
             return "CircuitBreakerOpen", history.breaker.why
-        if not usable:
+        if not fresh.usable:
             return "MeasurementsStale", "measurements are too old to move pods by"
+        began = self._groups.filling_since(f"{now.namespace}/{now.group.metadata.name}")
+        if not fresh.measured and began is not None and moment - began < LONGEST:
+            return (
+                "MeasurementsFilling",
+                f"its first figures are coming in; they are waited for {LONGEST:.0f} s at most",
+            )
         if now.group.spec.slo is not None and (met := self._groups.slo_met(now.group)) is not False:
             known = "is met" if met else "cannot be measured: --prometheus is needed"
             return "SLOMet" if met else "SLOUnknown", f"the objective {known}"

@@ -8,7 +8,10 @@ from typing import Any
 import msgspec
 
 from ecotone.manifests import wire
+from ecotone.manifests.times import parse_time
+from ecotone.model.errors import InputError
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
+from ecotone.services.monitor.conditions import DATA_FRESH, FILLING
 
 
 class LiveMetadata(wire.Metadata):
@@ -55,6 +58,16 @@ class Groups:
         """Those of the status; whatever else somebody wrote there is none."""
         written = self.status(key).get("conditions")
         return [one for one in written if isinstance(one, dict)] if isinstance(written, list) else []
+
+    def filling_since(self, key: str) -> float | None:
+        """Since when the monitor has been waiting for the first figures to fill their window; None if it does not."""
+        told = next((one for one in self.conditions(key) if one.get("type") == DATA_FRESH), {})
+        if told.get("status") != "False" or told.get("reason") != FILLING:
+            return None
+        try:
+            return parse_time(str(told.get("lastTransitionTime")))
+        except InputError:
+            return None
 
     def differs(self, key: str, status: dict[str, Any]) -> bool:
         """True if the status says anything new; other writers' fields are theirs."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from ecotone.manifests import keys
 from ecotone.model.errors import InputError
 from ecotone.services.monitor.annotations import WORKLOAD_KEYS, plan
-from ecotone.services.monitor.conditions import DATA_FRESH, OVERLAPPING, QUERIES_VALID, READY, Condition
+from ecotone.services.monitor.conditions import DATA_FRESH, FILLING, OVERLAPPING, QUERIES_VALID, READY, Condition
 from ecotone.services.monitor.desired import WorkloadFigures, workload_figures, workload_measured
 from ecotone.services.monitor.part import Part
 from ecotone.services.monitor.reading import Answered, Windows, read_all
@@ -236,13 +236,13 @@ def judge(members: list[Member], look: Look, *, with_pods: set[Ref]) -> list[Con
         fresh = Condition(DATA_FRESH, False, "NoWorkloads", "no workload carries this app-group label")
     elif without:
         few = ", ".join(sorted(without)[:NAMED])
-        reason = "Filling" if look.answered.young else "Missing"
+        reason = FILLING if look.answered.young else "Missing"
         fresh = Condition(
             DATA_FRESH, False, reason, f"{len(without)} of {len(measurable)} workloads without usage ({few})"
         )
     elif not talking:
         told = "no series of any dialect" if look.dialect is None else f"no traffic in the series of {look.dialect}"
-        fresh = Condition(DATA_FRESH, False, "Filling" if look.answered.young else "NoTraffic", told)
+        fresh = Condition(DATA_FRESH, False, FILLING if look.answered.young else "NoTraffic", told)
     else:
         told = f"{len(members)} workloads, {talking} with traffic, dialect {look.dialect or 'none'}"
         fresh = Condition(DATA_FRESH, True, "Measured", told)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from ecotone.model.errors import InputError
 from ecotone.model.quantity import parse
 from ecotone.services.monitor.annotations import NODE_KEYS, plan
-from ecotone.services.monitor.conditions import DATA_FRESH, OVERLAPPING, READY, Condition
+from ecotone.services.monitor.conditions import DATA_FRESH, FILLING, OVERLAPPING, READY, Condition
 from ecotone.services.monitor.desired import PAIRS_LIMIT, node_measured
 from ecotone.services.monitor.part import Part
 from ecotone.services.monitor.reading import Answered, Windows, read_all
@@ -153,7 +153,7 @@ def judge(
     if not names:
         fresh = Condition(DATA_FRESH, False, "NoNodes", "the selector matches no node")
     elif gaps:
-        reason = "Filling" if answered.young else "Missing"
+        reason = FILLING if answered.young else "Missing"
         fresh = Condition(DATA_FRESH, False, reason, "; ".join(gaps))
     else:
         fresh = Condition(DATA_FRESH, True, "Measured", f"{len(names)} nodes")

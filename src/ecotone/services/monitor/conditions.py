@@ -18,6 +18,8 @@ READY = "Ready"
 QUERIES_VALID = "QueriesValid"
 OVERLAPPING = "Overlapping"
 OURS = (READY, PROMETHEUS_REACHABLE, DATA_FRESH, QUERIES_VALID, OVERLAPPING)
+FILLING = "Filling"
+"""The reason while series are too young for their window."""
 MESSAGE_LIMIT = 1024
 
 

@@ -65,9 +65,10 @@ class NodeRuntime:
         return Daemon(f"{self.node.name}/init", found[0], processes.start_time(found[0]) or 0)
 
     def start_daemons(self, init: Daemon) -> list[Daemon]:
-        containerd = self._inside(init, "containerd", "containerd", "--config", self.directory / "containerd.toml")
         log = self.directory / "containerd.log"
-        processes.wait_until(lambda: self._answers(init), seconds=30, what="containerd", log=log)
+        before = log.stat().st_size if log.exists() else 0
+        containerd = self._inside(init, "containerd", "containerd", "--config", self.directory / "containerd.toml")
+        processes.wait_until(lambda: serves_kubelets(log, since=before), seconds=60, what="containerd", log=log)
         kubelet = self._inside(
             init, "kubelet", self._bin / "kubelet", f"--config={self.directory / 'kubelet.json'}",
             f"--kubeconfig={self._plane.kubeconfig(self.node.name)}", f"--hostname-override={self.node.name}",
@@ -83,10 +84,6 @@ class NodeRuntime:
         return processes.start(
             f"{self.node.name}/{name}", [*_enter(init), *command], log=self.directory / f"{name}.log"
         )
-
-    def _answers(self, init: Daemon) -> bool:
-        socket = Path(f"/proc/{init.pid}/root/run/containerd/containerd.sock")
-        return socket.exists() and "Server" in processes.run(*_enter(init), "ctr", "version", check=False)
 
     def _labels(self) -> str:
         labels = {key: value for key, value in self.node.spec.labels.items() if not reserved(key)}
@@ -157,6 +154,18 @@ class NodeRuntime:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
+def serves_kubelets(log: Path, *, since: int) -> bool:
+    """True if containerd has said so after the first `since` bytes of its log.
+
+    It answers its own client long before that: a kubelet that asks in between is refused, and ends for good.
+    """
+    if not log.exists():
+        return False
+    with log.open("rb") as stream:
+        stream.seek(since)
+        return _SERVES_KUBELETS in stream.read()
+
+
 def cut_power(init: Daemon) -> None:
     """Ends every process of the node at once."""
     processes.end([init])
@@ -177,6 +186,8 @@ def _children(pid: int) -> list[int]:
 def _machine_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
+
+_SERVES_KUBELETS = b"Start streaming server"
 
 # restrict_oom_score_adj: without it a sandbox fails to start where processes may not lower their score.
 _CONTAINERD = """version = 2
