@@ -43,6 +43,8 @@ def put(
     use: float = 50.0,
     near: str | None = None,
     group: str | None = "shop",
+    role: str | None = None,
+    within: float | None = None,
 ) -> None:
     """A workload with a pod on each of these nodes, calls per second to others and from users at nodes."""
     key = WorkloadKey("default", name)
@@ -56,7 +58,9 @@ def put(
         )
     )  # fmt: skip
     spec = PodSpec(requests=(("cpu", cpu),), nonzero=(cpu, 0))
-    kind = PodKind("default", key, labels=(("app", name),), spec=spec, app_group=group)
+    kind = PodKind(
+        "default", key, labels=(("app", name),), spec=spec, app_group=group, role=role, max_latency_ms=within
+    )  # fmt: skip
     for number, home in enumerate(homes):
         pod = Pod(
             f"{name}-{number}", f"u-{name}-{number}", kind, node=home, phase="Running", ready=True, owner="rs",

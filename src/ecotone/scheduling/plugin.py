@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from ecotone.model.arrays import Floats, Ints, Mask, Rows
 from ecotone.model.decisions import Preempt
-from ecotone.model.objects import Pod, PodSpec
+from ecotone.model.objects import Pod, PodKind, PodSpec
 from ecotone.model.state import ClusterState
 
 if TYPE_CHECKING:
-    from ecotone.scheduling.costs.deadlines import Lateness
+    from ecotone.scheduling.costs.deadlines import Bound, Lateness
     from ecotone.scheduling.evaluation import Evaluation
 
 Args = Mapping[str, Any]
@@ -276,6 +276,15 @@ class ChargesLateness(Plugin, Protocol):
     """A cost that charges for missed soft deadlines: plans for whole applications then charge the same."""
 
     lateness: Lateness
+
+
+@runtime_checkable
+class KeepsNear(Plugin, Protocol):
+    """A filter that holds pods near others: whoever places several at once must know, as it looks at one after the other."""
+
+    def keeps_near(self, state: ClusterState, kind: PodKind) -> Sequence[Bound]:
+        """What every pod of the kind must be near to."""
+        ...
 
 
 @runtime_checkable

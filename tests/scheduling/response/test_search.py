@@ -12,7 +12,7 @@ from ecotone.model.arrays import Floats, Ints
 from ecotone.model.objects import PodKind, WorkloadKey
 from ecotone.scheduling.response.call_graph import CallGraph, Calls, callers_first
 from ecotone.scheduling.response.prediction import Prediction
-from ecotone.scheduling.response.search import Limits, Search
+from ecotone.scheduling.response.search import Limits, Near, Search
 
 
 def graph(
@@ -113,6 +113,49 @@ def test_a_site_of_two_small_nodes_serves_what_one_of_them_alone_could_not() -> 
     assert placed[:, 0].sum() == 0
     assert placed[:, 1].sum() > 0
     assert placed[:, 2].sum() > 0
+
+
+def test_two_applications_of_one_group_find_a_node_each_beside_their_users() -> None:
+    """Two chains that have nothing to do with each other; no node takes both, and no single pod gains by going alone."""
+    nodes = 40
+    rtt = np.full((nodes, nodes), 45.0)
+    rtt[2:, 2:], rtt[0, 1], rtt[1, 0] = 1.0, 10.0, 10.0
+    np.fill_diagonal(rtt, 0.0)
+    chains = [(0, 1, 40.0), (1, 2, 40.0), (3, 4, 40.0), (4, 5, 40.0)]
+    both = graph(
+        all_at(5, workloads=6, nodes=nodes), chains, users=[10.0, *[0.0] * (nodes - 1)], rtt=rtt.tolist()
+    )  # fmt: skip
+    users = both.users.copy()
+    users[3] = users[0]
+    both = replace(both, users=users, rate=20.0)
+    room = np.full((nodes, 1), 100.0)
+    room[:2] = 3.0
+    placed = found(both, replace(limits(both), free=room))
+    assert sorted([placed[:3, :2].sum(axis=0).tolist(), placed[3:, :2].sum(axis=0).tolist()]) == [[0, 3], [3, 0]]
+
+
+def near(workload: int, peer: int, rtt: Sequence[Sequence[float]], most: float) -> Near:
+    return Near(workload, peer, np.array(rtt) > most)
+
+
+def test_what_must_be_near_does_not_stay_behind_but_spills_over() -> None:
+    """Users at node 1, which takes two of three; node 2 is 10 ms from it, and where they come from 60."""
+    rtt = [[0.0, 60.0, 60.0], [60.0, 0.0, 10.0], [60.0, 10.0, 0.0]]
+    application = graph(all_at(0, workloads=3, nodes=3), [(0, 1, 10.0), (0, 2, 0.1)], users=[0.0, 10.0, 0.0], rtt=rtt)
+    room = replace(limits(application), free=np.array([[100.0], [2.0], [2.0]]), moving=0.5)
+    assert found(application, room).argmax(axis=1).tolist() == [1, 1, 0]
+    bound = replace(room, near=(near(2, 0, rtt, 30.0), near(0, 2, rtt, 30.0)))
+    assert found(application, bound).argmax(axis=1).tolist() == [1, 1, 2]
+
+
+def test_who_is_too_far_already_may_stay_but_goes_nowhere_else_too_far() -> None:
+    rtt = evenly(3, 60.0)
+    application = graph([[1, 0, 0], [0, 0, 1]], [(0, 1, 1.0)], users=[0.0, 10.0, 0.0], rtt=rtt)
+    fixed = replace(limits(application), movable=np.array([True, False]), near=(near(0, 1, rtt, 30.0),))
+    search = Search(application, Prediction(application), fixed)
+    stays, goes = application.counts.astype(np.float64), np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert np.isfinite(search.cost(stays[np.newaxis])[0])
+    assert not np.isfinite(search.cost(goes[np.newaxis])[0])
 
 
 def _with_cores(application: CallGraph, cores: Sequence[float]) -> CallGraph:

@@ -7,9 +7,10 @@ makes room for another.
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 
 from ecotone.descheduling.plans.plan import Step
-from ecotone.model.objects import Pod, WorkloadKey
+from ecotone.model.objects import Pod, Reservation, WorkloadKey
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
@@ -47,15 +48,21 @@ class _Trial:
         self._framework = framework
         self._state = state
         self._left = {key: list(each) for key, each in pods.items()}
+        self._before = state.reservations
         self._gone: list[Pod] = []
         self._come: list[str] = []
 
     def stage(self, steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], list[Step]]:
-        """Those that happen and those that have to wait. Plain moves leave first, those that surge when all have come."""
+        """Those that happen and those that have to wait. Plain moves leave first, those that surge when all have come.
+
+        Filters see the places that will be reserved, as they will when it happens. That counts nobody's room twice: room is
+        held only where a round begins.
+        """
         leaving = [(step, self._pick(step)) for step in steps]
         for step, pod in leaving:
             if not step.surge:
                 self._state.lift(pod.key)
+        self._state.set_reservations((*self._before, *(_reserved(step, pod) for step, pod in leaving)))
         taken: list[tuple[Step, Pod]] = []
         refused: list[Step] = []
         for step, pod in leaving:
@@ -89,7 +96,21 @@ class _Trial:
         return True
 
     def undo(self) -> None:
+        self._state.set_reservations(self._before)
         for key in self._come:
             self._state.drop_pod(key)
         for pod in self._gone:
             self._state.put_pod(pod)
+
+
+def _reserved(step: Step, pod: Pod) -> Reservation:
+    return Reservation(
+        name=f"move-{pod.name}",
+        namespace=pod.namespace,
+        workload=step.workload,
+        template_hash="",
+        node=step.target,
+        requests=(),
+        replaces_uid=pod.uid,
+        expires=inf,
+    )

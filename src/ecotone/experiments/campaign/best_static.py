@@ -11,10 +11,15 @@ found by search it is no proof: a policy may come out below it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 
-from ecotone.experiments.campaign.static_candidates import candidates
-from ecotone.model import Bind, Decisions, Snapshot
-from ecotone.sim.recorder import FAILURE_SECONDS, Recorder
+from ecotone.experiments.campaign.static_candidates import candidates, scaled
+from ecotone.model import Bind, ClusterState, Decisions, Pod, Snapshot
+from ecotone.scheduling import resolve
+from ecotone.scheduling.evaluation import Evaluation
+from ecotone.scheduling.framework import Framework
+from ecotone.scheduling.plugin import Cycle
+from ecotone.sim.recorder import FAILURE_SECONDS, SERIES_SECONDS, Recorder
 from ecotone.sim.scenario import Scenario
 from ecotone.sim.scenario.phases import Phase, phases, scenario_of
 from ecotone.sim.simulation import Outcome, Simulation
@@ -23,31 +28,43 @@ NAME = "best-static"
 ROUNDS = ((24, 0.1), (6, 1 / 3), (2, 1.0))  # placements simulated, and for which part of the phase
 EFFORT = sum(number * share for number, share in ROUNDS)  # runs' worth of simulation in one bound
 
-Placed = Mapping[str, Mapping[str, int]]  # service -> node -> pods
+# Service -> node -> pods; the nodes are in the order in which more pods would take them.
+Placed = Mapping[str, Mapping[str, int]]
 
 
 class Fixed:
-    """Puts every pod where it was told to, and leaves it there."""
+    """Puts every pod where it was told to, and leaves it there.
+
+    Pods beyond what it was told (an autoscaler's) go to the first node of the placement that the filters of every scheduler
+    still let them onto; where there is none they wait, as they would under any policy.
+    """
 
     name = NAME
     reserves_for = 0.0
 
-    def __init__(self, placement: Placed, fallback: str) -> None:
-        self._left = {service: dict(nodes) for service, nodes in placement.items()}
-        self._fallback = fallback
+    def __init__(self, placement: Placed) -> None:
+        self._placement = placement
+        self._framework = Framework(resolve("kube-default"))
 
     def schedule(self, snapshot: Snapshot) -> Decisions:
-        return Decisions(
-            tuple(Bind(pod.key, self._next(pod.kind.workload.name), "fixed") for pod in snapshot.pending.values())
-        )
+        state = ClusterState.of(snapshot)
+        found = []
+        for pod in snapshot.pending.values():
+            node = self._told(state, pod) or self._fitting(state, pod)
+            if node is not None:
+                state.assume(pod, node)
+                found.append(Bind(pod.key, node, "fixed"))
+        return Decisions(tuple(found))
 
-    def _next(self, service: str) -> str:
-        left = self._left.get(service, {})
-        node = next((name for name, count in left.items() if count > 0), None)
-        if node is None:
-            return next(iter(left), self._fallback)
-        left[node] -= 1
-        return node
+    def _told(self, state: ClusterState, pod: Pod) -> str | None:
+        rows, counts = state.usage.where(pod.kind)
+        there = dict(zip(rows.tolist(), counts.tolist(), strict=True))
+        told = self._placement[pod.kind.workload.name].items()
+        return next((name for name, count in told if there.get(state.nodes.index[name], 0) < count), None)
+
+    def _fitting(self, state: ClusterState, pod: Pod) -> str | None:
+        ok = Evaluation(self._framework, Cycle(state, pod)).ok
+        return next((name for name in self._placement[pod.kind.workload.name] if ok[state.nodes.index[name]]), None)
 
     def deschedule(self, snapshot: Snapshot) -> Decisions:
         del snapshot
@@ -58,7 +75,8 @@ def best_static(scenario: Scenario, *, seed: int) -> Outcome:
     """As a run: every phase with its own best placement."""
     joined = Recorder(warmup=scenario.warmup, intervals=max(1, len(scenario.load)))
     outcome = Outcome(joined)
-    lead = 1.0 + max(service.startup for service in scenario.application.services)
+    startup = 1.0 + max(service.startup for service in scenario.application.services)
+    lead = SERIES_SECONDS * ceil(startup / SERIES_SECONDS)  # so that windows begin and end where a run's do
     found = phases(scenario)
     for phase in found:
         best = _best_of(scenario, phase, seed, lead)
@@ -81,14 +99,14 @@ def best_static(scenario: Scenario, *, seed: int) -> Outcome:
 
 
 def _best_of(scenario: Scenario, phase: Phase, seed: int, lead: float) -> Outcome:
-    left = candidates(scenario_of(scenario, phase, lead=lead), phase.loads)[: ROUNDS[0][0]]
+    known = scaled(scenario, phase.loads)
+    left = candidates(scenario_of(known, phase, lead=lead), phase.loads)[: ROUNDS[0][0]]
     ranked: list[tuple[float, int, Outcome]] = []
     for (_, share), (keep, _) in zip(ROUNDS, (*ROUNDS[1:], (1, 0.0)), strict=True):
-        alone = scenario_of(scenario, phase, lead=lead, share=share)
+        alone = scenario_of(known, phase, lead=lead, share=share)
         ranked = []
         for number, placement in enumerate(left):
-            fixed = Fixed(placement, scenario.nodes[0].name)
-            outcome = Simulation(alone, fixed, seed=seed, monitoring=False).run()
+            outcome = Simulation(alone, Fixed(placement), seed=seed, monitoring=False).run()
             ranked.append((_mean(outcome.recorder), number, outcome))
         ranked.sort(key=lambda each: each[:2])  # ties go to the better prediction
         left = [left[number] for _, number, _ in ranked[:keep]]

@@ -3,7 +3,8 @@
 Three sources. `ecotone.dev/max-latency` on the pod: to the message queue of its application group (pods with role
 `message-queue`), or, in a group without one, to its callers and users; the queue in turn stays within the bound of every
 member that is placed. A channel's `deadline`, from either end. And a channel's soft deadline, likewise. Peers without a place
-yet bind nobody: they will be held to the bound when their turn comes.
+yet bind nobody: they will be held to the bound when their turn comes. A pod that is being moved binds by where its
+replacement will be: two that must be near each other could never leave a place together otherwise.
 
 A node beyond a bound is no candidate (LatencyBound), unless the bound is soft: then being late has a price (`Lateness`), the
 mean over the peer's pods. Hard bounds are priced as well: where they are enforced no candidate is beyond them, and where a
@@ -14,12 +15,14 @@ A latency nobody knows counts as the largest known one. As long as none is known
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Rows
+from ecotone.model.members import pods_of
 from ecotone.model.network import known
 from ecotone.model.objects import PodKind, Workload
 from ecotone.model.state import ClusterState
@@ -48,9 +51,9 @@ DEFAULT = Lateness()
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """At most `most` milliseconds from every pod of `peer`, a name for people; its pods are `counts` on `rows`."""
+    """At most `most` milliseconds from every pod of `peer`; its pods are `counts` on `rows`."""
 
-    peer: str
+    peer: Name
     most: float
     rows: Rows
     counts: Ints
@@ -106,18 +109,18 @@ def _listed(workload: Workload) -> Iterator[tuple[str, float, bool]]:
 
 
 def _bound(state: ClusterState, peer: Name, most: float, *, soft: bool = False) -> Iterator[Bound]:
-    rows, counts = whereabouts(state, *peer)
+    rows, counts = _after_moves(state, peer, *whereabouts(state, *peer))
     if len(rows):
-        yield Bound(peer[1], most, rows, counts, soft)
+        yield Bound(peer, most, rows, counts, soft)
 
 
 def _own_bound(state: ClusterState, kind: PodKind, most: float) -> Iterator[Bound]:
     queues = [each for each in _group(state, kind) if each.role == QUEUE]
     if queues:
         for queue in queues:
-            rows, counts = state.usage.where(queue)
+            rows, counts = _after_moves(state, name_of(queue), *state.usage.where(queue))
             if len(rows):
-                yield Bound(queue.workload.name, most, rows, counts)
+                yield Bound(name_of(queue), most, rows, counts)
         return
     for channel in channels(state, name_of(kind)):
         if channel.called:
@@ -126,9 +129,11 @@ def _own_bound(state: ClusterState, kind: PodKind, most: float) -> Iterator[Boun
 
 def _members(state: ClusterState, queue: PodKind) -> Iterator[Bound]:
     for kind in _group(state, queue):
-        rows, counts = state.usage.where(kind)
-        if kind.role != QUEUE and kind.max_latency_ms is not None and len(rows):
-            yield Bound(kind.workload.name, kind.max_latency_ms, rows, counts)
+        if kind.role == QUEUE or kind.max_latency_ms is None:
+            continue
+        rows, counts = _after_moves(state, name_of(kind), *state.usage.where(kind))
+        if len(rows):
+            yield Bound(name_of(kind), kind.max_latency_ms, rows, counts)
 
 
 def _group(state: ClusterState, kind: PodKind) -> list[PodKind]:
@@ -139,3 +144,28 @@ def _group(state: ClusterState, kind: PodKind) -> list[PodKind]:
         for each in state.kind_counts
         if each.app_group == kind.app_group and each.namespace == kind.namespace and each.workload != kind.workload
     ]
+
+
+def _after_moves(state: ClusterState, peer: Name, rows: Rows, counts: Ints) -> tuple[Rows, Ints]:
+    """Where its pods will be once those have come that places are reserved for."""
+    nodes = state.nodes.index
+    moves = [
+        each
+        for each in state.reservations
+        if (each.workload.namespace, each.workload.name) == peer and each.expires > state.now and each.node in nodes
+    ]
+    if not moves:
+        return rows, counts
+    found: Counter[int] = Counter()
+    for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
+        found[row] += count
+    replaced = {each.replaces_uid for each in moves}
+    for workload in {each.workload for each in moves}:
+        for pod in pods_of(state, workload):
+            if pod.uid in replaced and pod.node is not None:
+                found[nodes[pod.node]] -= 1
+    for each in moves:
+        if not each.taken_by:
+            found[nodes[each.node]] += 1
+    left = sorted(row for row, count in found.items() if count > 0)
+    return np.array(left, dtype=np.intp), np.array([found[row] for row in left], dtype=np.int64)

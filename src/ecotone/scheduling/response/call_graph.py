@@ -82,3 +82,21 @@ def callers_first(size: int, calls: Iterable[Calls]) -> tuple[tuple[int, ...], b
         order += free
         left -= set(free)
     return tuple(order), cyclic
+
+
+def joined(size: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """What is connected by these pairs, each part sorted, in the order of their first members."""
+    roots = list(range(size))
+
+    def root(each: int) -> int:
+        while roots[each] != each:
+            roots[each] = each = roots[roots[each]]
+        return each
+
+    for one, other in pairs:
+        low, high = sorted((root(one), root(other)))
+        roots[high] = low
+    found: dict[int, list[int]] = {}
+    for each in range(size):
+        found.setdefault(root(each), []).append(each)
+    return list(found.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,9 +14,9 @@ from ecotone.scheduling.costs.cost import price_ms
 from ecotone.scheduling.costs.preferences import PREFERENCE_MS, standing_wishes
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
-from ecotone.scheduling.plugin import Cycle
+from ecotone.scheduling.plugin import Cycle, KeepsNear
 from ecotone.scheduling.response.call_graph import CallGraph
-from ecotone.scheduling.response.search import Limits
+from ecotone.scheduling.response.search import Limits, Near
 
 
 def limits_of(
@@ -32,6 +32,7 @@ def limits_of(
 ) -> Limits:
     """The application's own pods are lifted off while the filters are asked, and put back."""
     rows = application.rows
+    near = tuple(_near(framework, state, application))
     own = [pod for kind in application.kinds for pod in pods.get(kind.workload, ())]
     for pod in own:
         state.drop_pod(pod.key)
@@ -58,7 +59,23 @@ def limits_of(
         together=together,
         apart=apart,
         moving=moving,
+        near=near,
     )
+
+
+def _near(framework: Framework, state: ClusterState, application: CallGraph) -> Iterator[Near]:
+    """Whom of the application its workloads must be near to. What is bound to others the filters tell for each alone."""
+    rows = application.rows
+    index = {name: number for number, name in enumerate(application.names)}
+    for plugin in framework.filters:
+        if not isinstance(plugin, KeepsNear):
+            continue
+        for number, kind in enumerate(application.kinds):
+            for bound in plugin.keeps_near(state, kind):
+                peer = index.get(bound.peer)
+                if peer is not None and peer != number:
+                    away = np.stack([state.network.toward(row)[rows] > bound.most for row in rows.tolist()], axis=1)
+                    yield Near(number, peer, away)
 
 
 def _allowed(framework: Framework, state: ClusterState, pod: Pod | None, rows: Ints) -> Mask:

@@ -6,14 +6,15 @@ proportion to demand, there are two ways to it, and what fits at the end of each
 * *grown*, after Kernighan and Lin: workload after workload goes to the target, the least loss next, even uphill, as long as
   it fits; every prefix of that way is an answer;
 * *thinned*: everything goes to the target at once, and what exceeds its room goes back, that first which loses least
-  for the room it gives.
+  for the room it gives; or on to the next node with room (*spilled*), where going back is too far from the others.
 
 Both look at the network alone, which is what whole applications move for; who looks at CPU as well comes after them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,6 +41,16 @@ class Passes:
             self._talk[call.caller, call.callee] += call.rate
             self._talk[call.callee, call.caller] += call.rate
         self._users = application.users @ application.rtt
+
+    def beginning(self, here: Floats, *, movable: Ints) -> Passes:
+        """The same from another placement, with these workloads alone on the way."""
+        return Passes(
+            replace(self._application, counts=here.astype(np.int64)),
+            demand=self._demand,
+            room=self._room,
+            allowed=self._allowed,
+            movable=movable,
+        )
 
     def targets(self) -> Iterator[Floats]:
         """Where everything might go: [w, n] counts."""
@@ -104,6 +115,31 @@ class Passes:
 
     def thinned(self, target: Floats) -> Floats:
         """Everything at the target, without what has to stay where it is for want of room."""
+        return self._relieved(target, self._back)
+
+    def spilled(self, target: Floats) -> Floats:
+        """Everything at the target, and what there is no room for on the nearest node that has some."""
+        return self._relieved(target, self._next_best)
+
+    def _back(self, found: Floats, chosen: int) -> Floats:
+        del found
+        here: Floats = self._now[chosen]
+        return here
+
+    def _next_best(self, found: Floats, chosen: int) -> Floats:
+        """The workload on the node with the least way to its peers that takes all of it."""
+        used = found.T @ self._demand - np.outer(found[chosen], self._demand[chosen])
+        replicas = found[chosen].sum()
+        room = (used + replicas * self._demand[chosen] <= self._room + _FULL).all(axis=1)
+        takes = room & self._allowed[chosen]
+        if not takes.any():
+            return self._back(found, chosen)
+        away = np.zeros(found.shape[1])
+        away[int(np.argmin(np.where(takes, self.pull(found)[chosen], np.inf)))] = replicas
+        return away
+
+    def _relieved(self, target: Floats, place: Callable[[Floats, int], Floats]) -> Floats:
+        """Everything at the target but what exceeds its room: that finds its place as told."""
         rtt = self._application.rtt
         here, there = self._now / self._replicas, target / self._replicas
         nearer = here @ rtt - there @ rtt
@@ -124,7 +160,7 @@ class Passes:
             chosen = int(np.argmin(worth))
             if not np.isfinite(worth[chosen]):
                 break
-            found[chosen] = self._now[chosen]
+            found[chosen] = place(found, chosen)
             back[chosen] = False
         return found
 

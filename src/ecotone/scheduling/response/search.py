@@ -1,10 +1,10 @@
 """The search for a better placement of one application, on counts.
 
 Coarse answers first (`passes`): the whole application, or as much of it as fits, at one node or at its users' sites. Then,
-from the best of them, single replicas and single workloads move as long as that helps; then two that talk move together, two
-nodes exchange what they hold, and at last pairs swap where one stands in the other's way. A coarse answer that the network
-alone would make better than everything known is gone on from too, whatever it costs as it stands: a node too busy for all
-is mended by the fine moves, a way too long is not.
+from the best of them, single replicas and single workloads move as long as that helps; then two that talk move together,
+two nodes exchange what they hold, parts that have nothing to do with each other move one by one, and at last pairs swap
+where one stands in the other's way. A coarse answer that the network alone would make better than everything known is gone
+on from too, whatever it costs as it stands: a node too busy for all is mended by the fine moves, a way too long is not.
 
 Of answers that are nearly as fast the one counts that is fairest: with users at two sites, everything beside one of them may
 be a little faster on average than half-way between, and is far slower for the other half.
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask
-from ecotone.scheduling.response.call_graph import CallGraph
+from ecotone.scheduling.response.call_graph import CallGraph, joined
 from ecotone.scheduling.response.passes import Passes
 from ecotone.scheduling.response.prediction import Prediction
 
@@ -37,13 +37,22 @@ _AT_ONCE = 100_000  # figures of placements that are judged together
 Start = tuple[float, Floats]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Near:
+    """Two workloads that must be near each other: `away[m, n]`, too far with the one on m and the other on n."""
+
+    workload: int
+    peer: int
+    away: Mask
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a placement must keep and what it pays beside J.
 
     `allowed[w, n]`: the filters take the workload there; `demand[w, r]` and `free[n, r]`: requests and room without this
     application; `movable[w]`; `price[w, n]` in ms for the whole workload there; `together`: ms if all replicas of all
-    workloads stand on single nodes (`apart`: they must not); `moving`: ms a pod.
+    workloads stand on single nodes (`apart`: they must not); `moving`: ms a pod; `near`: who must be near whom.
     """
 
     allowed: Mask
@@ -54,6 +63,7 @@ class Limits:
     together: float = 1.0
     apart: bool = False
     moving: float = 0.1
+    near: tuple[Near, ...] = ()
 
 
 class Search:
@@ -66,9 +76,23 @@ class Search:
         self._room = np.maximum(limits.free, self._used(self._now[np.newaxis])[0])
         self._several = self._replicas > 1
         self._movable = np.flatnonzero(limits.movable)
+        # What is too far already keeps nobody from moving.
+        stands = self._now > 0
+        self._near = [
+            (each.workload, each.peer, each.away & ~np.outer(stands[each.workload], stands[each.peer]))
+            for each in limits.near
+        ]
+        self._parts = self._apart()
         self._passes = Passes(
             application, demand=limits.demand, room=self._room, allowed=limits.allowed, movable=self._movable
         )
+
+    def _apart(self) -> list[Ints]:
+        """The parts of an application that consists of several, as far as they move as more than single workloads."""
+        parts = joined(len(self._now), [(call.caller, call.callee) for call in self._application.calls])
+        movable = self._limits.movable
+        several = [np.array([each for each in part if movable[each]], dtype=np.intp) for part in parts]
+        return [part for part in several if len(part) > 1] if len(parts) > 1 else []
 
     def best(self) -> Ints:
         """The best placement found; the present one if nothing is better."""
@@ -107,6 +131,11 @@ class Search:
             found += [placement, self._descend(placement, cost)]
         return [each.astype(np.int64) for each in found]
 
+    def single_moves(self, here: Floats, workload: int) -> Floats:
+        """The placements that differ in one replica of the workload, or have all of them on one node; first the one given."""
+        moves = self._alone(here, workload, np.arange(here.shape[1])) if self._limits.movable[workload] else ()
+        return np.stack([here, *moves])
+
     def cost(self, counts: Floats) -> Floats:
         """J and the prices beside it, infinite where limits are broken."""
         limits = self._limits
@@ -122,6 +151,9 @@ class Search:
                 found[(alone & (gained.sum(axis=2) > 0)).any(axis=1)] = np.inf
         found[((gained > 0) & ~limits.allowed).any(axis=(1, 2))] = np.inf
         found[self._overfull(counts)] = np.inf
+        for workload, peer, away in self._near:
+            here, there = counts[:, workload] > 0, counts[:, peer] > 0
+            found[((here @ away) & there).any(axis=1)] = np.inf
         return found
 
     def _alone_cost(self, placement: Floats) -> float:
@@ -148,6 +180,8 @@ class Search:
             if np.isfinite(costs[least]):
                 grown.append((float(costs[least]), prefixes[least]))
             whole.append(passes.thinned(target))
+            if self._near:
+                whole.append(passes.spilled(target))
         costs = self.cost(np.stack(whole))
         thinned = [(float(cost), each) for cost, each in zip(costs.tolist(), whole, strict=True) if np.isfinite(cost)]
         return grown, thinned
@@ -164,6 +198,10 @@ class Search:
             if self._now.size <= _SMALL:
                 here, cost = self._better(here, cost, self._couples(here))
                 here, cost = self._better(here, cost, self._exchanges(here))
+            if cost < before - _GAIN:
+                continue
+            for part in self._parts:
+                here, cost = self._better(here, cost, self._elsewhere(here, part))
             if cost < before - _GAIN:
                 continue
             for workload in self._movable.tolist():
@@ -247,6 +285,17 @@ class Search:
                     moved[np.arange(len(places)), each, places] = self._replicas[each]
                 found.append(moved)
         return np.concatenate(found) if found else here[np.newaxis][:0]
+
+    def _elsewhere(self, here: Floats, part: Ints) -> Floats:
+        """A part of the application that has nothing to do with the rest, as a whole at every node or around it."""
+        passes = self._passes.beginning(here, movable=part)
+        target = here.copy()
+        found = []
+        for node in range(here.shape[1]):
+            target[part] = 0.0
+            target[part, node] = self._replicas[part]
+            found.append(passes.spilled(target))
+        return np.stack(found)
 
     def _exchanges(self, here: Floats) -> Floats:
         """Two nodes with everything that stands on them and may move exchanged; of many nodes those in use."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from asking import passing, reasons
 from builders import cluster, edge_fog_cloud, node, pod
-from ecotone.model.objects import Workload, WorkloadKey
+from ecotone.model.objects import Reservation, Workload, WorkloadKey
 from ecotone.model.state import ClusterState
 from ecotone.scheduling import decide
 from ecotone.scheduling.plugin import Event
@@ -86,6 +88,22 @@ def test_an_unknown_latency_counts_as_the_largest_known() -> None:
     state = cluster([*edge_fog_cloud(), node("new")], [pod("mq-0", node="edge", app_group="iot", role="message-queue")])
     assert "new" not in passing(LatencyBound(), state, pod("worker-0", app_group="iot", max_latency_ms=50.0))
     assert "new" in passing(LatencyBound(), state, pod("worker-0", app_group="iot", max_latency_ms=100.0))
+
+
+def test_a_peer_that_is_being_moved_binds_by_where_its_replacement_will_be() -> None:
+    """Else two that must be near each other could never leave a place together."""
+    state = queue_app(queue_on="cloud")
+    worker = pod("worker-0", app_group="iot", max_latency_ms=50.0)
+    assert passing(LatencyBound(), state, worker) == {"cloud"}
+    moved = state.usage.pods()
+    held = Reservation("move", "default", key("mq"), "", "edge", (), next(iter(moved)).uid, state.now + 60.0)
+    state.set_reservations([held])
+    assert passing(LatencyBound(), state, worker) == {"edge", "fog"}
+    state.set_reservations([replace(held, taken_by="mq-1")])
+    state.put_pod(pod("mq-1", node="edge", app_group="iot", role="message-queue", max_latency_ms=50.0))
+    assert passing(LatencyBound(), state, worker) == {"edge", "fog"}
+    state.set_reservations([replace(held, expires=state.now)])
+    assert passing(LatencyBound(), state, worker) == set()
 
 
 def test_any_event_may_help() -> None:

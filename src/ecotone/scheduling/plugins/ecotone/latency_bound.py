@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ecotone.model.arrays import Mask, Rows
-from ecotone.model.objects import Pod
+from ecotone.model.objects import Pod, PodKind
+from ecotone.model.state import ClusterState
 from ecotone.scheduling.costs.deadlines import Bound, bounds, deadlines, name_of
 from ecotone.scheduling.plugin import Change, Cycle, Event, Refusal, Rejection, pick
 
@@ -48,7 +49,7 @@ class LatencyBound:
             away = np.zeros(len(rows), dtype=np.bool_)
             for target in bound.rows.tolist():
                 away |= pick(cycle.state.network.toward(target), rows, cycle) > bound.most
-            found.append(Rejection(away, TOO_FAR.format(bound.most, bound.peer), final=True))
+            found.append(Rejection(away, TOO_FAR.format(bound.most, bound.peer[1]), final=True))
         return found
 
     def _bounds(self, cycle: Cycle) -> list[Bound]:
@@ -58,7 +59,10 @@ class LatencyBound:
         return kept
 
     def _enforced(self, cycle: Cycle) -> list[Bound]:
-        return [each for each in bounds(cycle.state, cycle.pod.kind) if not each.soft] if self._hard else []
+        return self.keeps_near(cycle.state, cycle.pod.kind)
+
+    def keeps_near(self, state: ClusterState, kind: PodKind) -> list[Bound]:
+        return [each for each in bounds(state, kind) if not each.soft] if self._hard else []
 
     def hint(self, event: Event, pod: Pod) -> bool:
         """Nodes, measurements and peers that move can all help."""
