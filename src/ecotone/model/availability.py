@@ -45,6 +45,11 @@ def measured_now(state: ClusterState, rows: Rows) -> Mask:
     return _measured(state).known if rows is state.nodes.all_rows else _measured(state).known[rows]
 
 
+def anything_measured(state: ClusterState) -> bool:
+    """True if such a measurement exists anywhere."""
+    return _measured(state).anything
+
+
 class _Measured(NamedTuple):
     known: Mask
     everything: bool

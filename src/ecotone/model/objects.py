@@ -154,10 +154,17 @@ class PodKind:
         return self._parts() == other._parts()
 
     def _parts(self) -> tuple[object, ...]:
+        return (self.workload, *self._common())
+
+    def _common(self) -> tuple[object, ...]:
         return (
-            *(self.namespace, self.workload, self.labels, self.spec),
+            *(self.namespace, self.labels, self.spec),
             *(self.app_group, self.index, self.role, self.max_latency_ms),
         )
+
+    def like(self, other: PodKind) -> bool:
+        """True if they differ in nothing but the workload."""
+        return self._common() == other._common()
 
     def label(self, key: str) -> str | None:
         return next((value for name, value in self.labels if name == key), None)

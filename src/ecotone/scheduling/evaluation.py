@@ -189,7 +189,7 @@ class Evaluation:
             self._sum = self.total()
         tied = _top(self._sum)
         if len(tied) > 1 and self.framework.tie_breakers:
-            tied = tied[_top(self._tie_break.at(tied, self.feasible))]
+            tied = tied[_top(self._tie_break.at(self.feasible[tied]))]
         draw = self.framework.profile.tie_draw
         if len(tied) > 1 and self.framework.last_word is not None:
             cost = self._last_word(self.feasible[tied])

@@ -1,15 +1,15 @@
 """Between nodes that score alike the tie-breaking plugins decide, and only about those are they asked.
 
 Where an answer means something by itself (what is left of CPU and memory), the rows that tie are enough. Where it is
-normalised, all feasible rows must be known for that, but only those that tie are normalised. In a batch the figures are
-kept: a placement makes those unknown that its plugin says it changes, mostly one row, and they are asked for when a tie
-needs them next. The sums are those of whole columns, row for row and in the same order.
+normalised, all feasible rows must be known for that, but only those that tie are normalised. In a batch the figures and
+their sums are kept: a placement makes those stale that its plugins say it changes, mostly one row, and they are asked for
+when a tie needs them next. The sums are those of whole columns, row for row and in the same order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,13 +20,19 @@ from ecotone.scheduling.plugin import Change, Cycle, Plugin, Scores
 
 @dataclass(slots=True)
 class _Column:
-    """Raw figures of one plugin on the rows that are `known`; neither is there while it has no opinion."""
+    """Raw figures of one plugin on the rows that are `known`; neither is there while it has no opinion.
+
+    `measured`: whether it has one is known, and, where it normalises, what it takes from all feasible rows is up to date:
+    the `yardstick`, or, if it can only normalise them together, what came of that.
+    """
 
     scorer: Scorer
     raw: Scores | None = None
     known: Mask | None = None
     asked: bool = False
+    measured: bool = False
     yardstick: Hashable = None
+    normalized: Floats = field(default_factory=lambda: np.zeros(0))
 
     def ask(self, cycle: Cycle, rows: Rows) -> None:
         """Fills in what is not known of these rows."""
@@ -65,13 +71,14 @@ class _Column:
             self.raw[rows] = more
             self.known[rows] = True
 
-    def forget(self, rows: Rows | int | None) -> None:
-        """These rows are to be asked again; None: all, and whether there is an opinion at all."""
-        self.yardstick = None
-        if rows is None:
-            self.raw, self.known, self.asked = None, None, False
-        elif self.known is not None:
+    def forget(self, rows: Rows | list[int]) -> None:
+        """These rows are to be asked again."""
+        if self.known is not None:
             self.known[rows] = False
+
+    def start_over(self) -> None:
+        """All rows are, and whether there is an opinion at all."""
+        self.raw, self.known, self.asked, self.measured = None, None, False, False
 
 
 class TieBreak:
@@ -80,8 +87,12 @@ class TieBreak:
         self._change = change
         self._scorers = scorers
         self._columns: list[_Column] | None = None
+        self._changing: list[_Column] | None = None
         self._placed: list[int] = []
         self._moved = False
+        size = len(cycle.state.nodes)
+        self._sums: Floats = np.zeros(size)
+        self._summed: Mask = np.zeros(size, dtype=np.bool_)
 
     def placed(self, row: int, *, moved: bool) -> None:
         """A replica went to this row; `moved`: other rows are feasible now than before."""
@@ -89,32 +100,47 @@ class TieBreak:
             self._placed.append(row)
             self._moved |= moved
 
-    def at(self, places: Rows, feasible: Rows) -> Floats:
-        """Weighted sums at these places of the feasible rows."""
-        rows = feasible[places]
-        total = np.zeros(len(rows))
-        for column in self._up_to_date():
-            said = self._said(column, rows, places, feasible)
-            if said is not None:
-                total += np.multiply(said, float(column.scorer.weight), dtype=np.float64)
-        return total
+    def at(self, rows: Rows) -> Floats:
+        """Weighted sums on these feasible rows."""
+        columns = self._up_to_date()
+        for column in columns:
+            if not column.measured and self._measure(column, rows):
+                self._summed[:] = False
+        stale = rows[~self._summed[rows]]
+        if len(stale):
+            total = np.zeros(len(stale))
+            for column in columns:
+                if column.raw is not None:
+                    said = self._said(column, column.raw, stale)
+                    total += np.multiply(said, float(column.scorer.weight), dtype=np.float64)
+            self._sums[stale] = total
+            self._summed[stale] = True
+        return self._sums[rows]
 
     def _up_to_date(self) -> list[_Column]:
         if self._columns is None:
             self._prepare(self._scorers)
             self._columns = [_Column(scorer) for scorer in self._scorers]
         elif self._placed:
-            self._prepare(
-                [
-                    scorer
-                    for scorer in self._scorers
-                    if scorer.prepares is not None and (self._moved or self._change(scorer.prepares) == "everything")
-                ]
-            )
-            for column in self._columns:
+            affected = self._columns if self._moved else self._affected(self._columns)
+            self._prepare([column.scorer for column in affected if self._moved or self._prepares_anew(column.scorer)])
+            for column in affected:
                 self._forget_changed(column)
         self._placed, self._moved = [], False
         return self._columns
+
+    def _affected(self, columns: list[_Column]) -> list[_Column]:
+        """Those that a placement changes at all; it is the same for every replica."""
+        if self._changing is None:
+            self._changing = [
+                column
+                for column in columns
+                if self._change(column.scorer.plugin) != "nothing" or self._prepares_anew(column.scorer)
+            ]
+        return self._changing
+
+    def _prepares_anew(self, scorer: Scorer) -> bool:
+        return scorer.prepares is not None and self._change(scorer.prepares) == "everything"
 
     def _prepare(self, scorers: list[Scorer]) -> None:
         for scorer in scorers:
@@ -123,27 +149,51 @@ class TieBreak:
 
     def _forget_changed(self, column: _Column) -> None:
         change = self._change(column.scorer.plugin)
-        if self._moved:
-            column.yardstick = None
         if change == "row":
-            for row in self._placed:
-                column.forget(row)
+            self._forget(column, self._placed)
         elif change == "everything":
-            local = None if self._moved or column.known is None else column.scorer.local
+            local = None if self._moved or column.raw is None else column.scorer.local
             for row in self._placed:
-                column.forget(None if local is None else local.changed_rows(self._cycle, row))
+                self._forget(column, None if local is None else local.changed_rows(self._cycle, row))
+        if self._moved or (change != "nothing" and column.scorer.normalizes is not None):
+            column.measured = False
 
-    def _said(self, column: _Column, rows: Rows, places: Rows, feasible: Rows) -> Scores | None:
+    def _forget(self, column: _Column, rows: Rows | list[int] | None) -> None:
+        if rows is not None:
+            column.forget(rows)
+            self._summed[rows] = False
+            return
+        if column.raw is not None:
+            self._summed[:] = False
+        column.start_over()
+
+    def _measure(self, column: _Column, rows: Rows) -> bool:
+        """Whether it has an opinion, and what normalising takes from all rows; True if that is not what it was."""
+        scorer, before = column.scorer, column.yardstick
+        column.measured = True
+        if scorer.normalizes is None:
+            column.ask(self._cycle, rows)
+            return column.raw is not None
+        column.ask_everywhere(self._cycle)
+        if column.raw is None:
+            column.yardstick = None
+            return False
+        whole = self._cycle.state.nodes.all_rows
+        feasible = whole if self._cycle.feasible is None else self._cycle.feasible
+        raw = column.raw if feasible is whole else column.raw[feasible]
+        if scorer.relative is not None:
+            column.yardstick = scorer.relative.yardstick(self._cycle, raw)
+            return column.yardstick != before
+        column.normalized = np.zeros(len(whole))
+        column.normalized[feasible] = scorer.normalizes.normalize(self._cycle, raw)
+        return True
+
+    def _said(self, column: _Column, raw: Scores, rows: Rows) -> Scores:
         """What counts of one plugin on these rows."""
         scorer = column.scorer
         if scorer.normalizes is None:
             column.ask(self._cycle, rows)
-            return None if column.raw is None else column.raw[rows]
-        column.ask_everywhere(self._cycle)
-        if column.raw is None:
-            return None
+            return raw[rows]
         if scorer.relative is None:
-            return scorer.normalizes.normalize(self._cycle, column.raw[feasible])[places]
-        if column.yardstick is None:
-            column.yardstick = scorer.relative.yardstick(self._cycle, column.raw[feasible])
-        return scorer.relative.normalize_by(self._cycle, column.raw[rows], rows, column.yardstick)
+            return column.normalized[rows]
+        return scorer.relative.normalize_by(self._cycle, raw[rows], rows, column.yardstick)

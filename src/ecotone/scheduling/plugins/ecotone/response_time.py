@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ecotone.model.arrays import Floats, Mask, Rows
-from ecotone.model.availability import measured_now
+from ecotone.model.availability import anything_measured
 from ecotone.model.errors import InputError
 from ecotone.model.objects import PodKind
 from ecotone.model.state import ClusterState
@@ -179,7 +179,7 @@ class ResponseTime:
         late = kept.late
         if late is not None and late[cycle.state.nodes.all_rows if cycle.feasible is None else cycle.feasible].any():
             return False  # somebody would be late, which only a measured latency can tell
-        return not measured_now(cycle.state, cycle.state.nodes.all_rows).any()
+        return not anything_measured(cycle.state)
 
     def describe(self, cycle: Cycle, row: int, raw: float) -> str:
         kept = self._kept(cycle)
