@@ -90,9 +90,8 @@ class TieBreak:
         self._changing: list[_Column] | None = None
         self._placed: list[int] = []
         self._moved = False
-        size = len(cycle.state.nodes)
-        self._sums: Floats = np.zeros(size)
-        self._summed: Mask = np.zeros(size, dtype=np.bool_)
+        self._sums: Floats
+        self._summed: Mask
 
     def placed(self, row: int, *, moved: bool) -> None:
         """A replica went to this row; `moved`: other rows are feasible now than before."""
@@ -120,6 +119,8 @@ class TieBreak:
     def _up_to_date(self) -> list[_Column]:
         if self._columns is None:
             self._prepare(self._scorers)
+            size = len(self._cycle.state.nodes)
+            self._sums, self._summed = np.zeros(size), np.zeros(size, dtype=np.bool_)
             self._columns = [_Column(scorer) for scorer in self._scorers]
         elif self._placed:
             affected = self._columns if self._moved else self._affected(self._columns)
