@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 
-from ecotone.kube.events import BURST, EventRecorder, Regarding
+from ecotone.kube.events import BURST, HELD_SECONDS, EventRecorder, Regarding
 from kube.stub import reply, serving
 
 POD = Regarding("Pod", "default", "web-1", "uid-1")
@@ -59,5 +60,47 @@ def test_held_events_wait_and_are_delivered_later() -> None:
             assert await recorder.drain(5)
             task.cancel()
             assert stub.requests[0][3]["note"] == "assigned"
+
+    asyncio.run(run())
+
+
+def test_no_event_is_held_for_longer_than_a_few_seconds() -> None:
+    now = 100.0
+
+    async def run() -> None:
+        nonlocal now
+        async with serving() as (stub, client):
+            stub.otherwise = reply(status=201)
+            recorder = EventRecorder(client, controller="ecotone", instance="me", clock=lambda: now)
+            recorder.hold()
+            recorder.once(POD, reason="Scheduled", action="Binding", note="long ago")
+            now += HELD_SECONDS
+            recorder.once(POD, reason="Scheduled", action="Binding", note="just now")
+            task = asyncio.create_task(recorder.run())
+            async with asyncio.timeout(5):
+                while recorder.written < 1:
+                    await asyncio.sleep(0)
+            assert [request[3]["note"] for request in stub.requests] == ["long ago"]
+            assert recorder.waiting == 1
+            assert await recorder.drain(5)
+            task.cancel()
+            assert stub.requests[1][3]["note"] == "just now"
+
+    asyncio.run(run())
+
+
+def test_an_event_tells_when_it_happened_not_when_it_was_written() -> None:
+    async def run() -> None:
+        async with serving() as (stub, client):
+            stub.otherwise = reply(status=201)
+            recorder = EventRecorder(client, controller="ecotone", instance="me")
+            before = datetime.now(UTC)
+            recorder.once(POD, reason="Scheduled", action="Binding", note="assigned")
+            after = datetime.now(UTC)
+            task = asyncio.create_task(recorder.run())
+            assert await recorder.drain(5)
+            task.cancel()
+            told = datetime.fromisoformat(stub.requests[0][3]["eventTime"])
+            assert before - timedelta(milliseconds=1) <= told <= after
 
     asyncio.run(run())

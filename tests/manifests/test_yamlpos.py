@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecotone.manifests.yamlpos import Limits, did_you_mean, load_document, load_documents, nearest, resolve
+from ecotone.manifests.spelling import did_you_mean, nearest
+from ecotone.manifests.yamlpos import Limits, load_document, load_documents, resolve
 from ecotone.model.errors import InputError
 
 

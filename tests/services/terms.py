@@ -52,7 +52,8 @@ class Replica:
 
     @property
     def leads(self) -> bool:
-        return bool(self.program.metrics.leader._value.get())
+        families = self.program.metrics.registry.collect()
+        return any(each.value for family in families if family.name.endswith("_leader") for each in family.samples)
 
     async def stop(self) -> float:
         """As SIGTERM does; the seconds until it had ended."""

@@ -1,14 +1,16 @@
 """Events: what a person sees in ``kubectl describe``, written without getting in the way of the work itself.
 
 Events are told to the API server in the background and after everything that matters: a queue, a few writers, and a
-gate that the scheduler closes while it has bindings under way. Repetitions of the same message about the same object
-are counted on the one event that exists (its ``series``) instead of making new ones, and an object that produces
-different messages without end is limited by a token bucket, as client-go does. What is dropped is counted.
+gate that the scheduler closes while it has bindings under way. The gate keeps none for longer than a few seconds, and an
+event is put together when it is written, so that until then it costs next to nothing. Repetitions of the same message
+about the same object are counted on the one event that exists (its ``series``) instead of making new ones, and an object
+that produces different messages without end is limited by a token bucket, as client-go does. What is dropped is counted.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 import uuid
@@ -28,6 +30,8 @@ log = logging.getLogger(__name__)
 
 QUEUE_LIMIT = 200_000
 WRITERS = 8
+HELD_SECONDS = 5.0
+"""The longest that an event waits for more important requests."""
 SERIES_SECONDS = 360.0
 """Repetitions closer than this belong to one series."""
 SERIES_WRITE_SECONDS = 30.0
@@ -70,6 +74,16 @@ class _Bucket:
     at: float = field(default=0.0)
 
 
+@dataclass(slots=True)
+class _Letter:
+    """A request that waits to be written, and since when; `body` makes what it says."""
+
+    since: float
+    method: str
+    path: str
+    body: Callable[[], dict[str, Any]]
+
+
 class EventRecorder:
     def __init__(
         self,
@@ -83,7 +97,7 @@ class EventRecorder:
         self._controller = controller
         self._instance = instance
         self._clock = clock
-        self._queue: deque[tuple[str, str, bytes]] = deque()
+        self._queue: deque[_Letter] = deque()
         self._wakeup = asyncio.Event()
         self._open = asyncio.Event()
         self._open.set()
@@ -106,8 +120,12 @@ class EventRecorder:
 
     def once(self, regarding: Regarding, *, reason: str, action: str, note: str) -> None:
         """A Normal event that by its nature happens once per object (a pod is bound once): no series is kept."""
-        event = self._event(regarding, reason=reason, action=action, note=note, type_="Normal")
-        self._enqueue("POST", EVENTS.path(namespace=event["metadata"]["namespace"]), event)
+        happened = time.time()
+        self._enqueue(
+            "POST",
+            EVENTS.path(namespace=regarding.namespace or "default"),
+            lambda: self._event(regarding, reason=reason, action=action, note=note, type_="Normal", happened=happened),
+        )
 
     def event(
         self,
@@ -128,21 +146,21 @@ class EventRecorder:
             self._series.move_to_end(key)
             if now - series.written >= SERIES_WRITE_SECONDS or series.count == 2:
                 series.written = now
-                self._enqueue("PATCH", EVENTS.path(namespace=series.namespace, name=series.name), _count(series))
+                counted = _count(series)
+                self._enqueue("PATCH", EVENTS.path(namespace=series.namespace, name=series.name), lambda: counted)
             return
         if not self._allowed(regarding.uid or regarding.name, now):
             self.dropped += 1
             return
-        event = self._event(
-            regarding, reason=reason, action=action, note=note, type_="Warning" if warning else "Normal"
-        )
+        type_ = "Warning" if warning else "Normal"
+        event = self._event(regarding, reason=reason, action=action, note=note, type_=type_, happened=time.time())
         if related is not None:
             event["related"] = related.reference()
         metadata = event["metadata"]
         self._series[key] = _Series(metadata["name"], metadata["namespace"], last=now, written=now)
         while len(self._series) > REMEMBERED:
             self._series.popitem(last=False)
-        self._enqueue("POST", EVENTS.path(namespace=metadata["namespace"]), event)
+        self._enqueue("POST", EVENTS.path(namespace=metadata["namespace"]), lambda: event)
 
     def _allowed(self, subject: str, now: float) -> bool:
         bucket = self._buckets.setdefault(subject, _Bucket(at=now))
@@ -156,7 +174,9 @@ class EventRecorder:
         bucket.tokens -= 1
         return True
 
-    def _event(self, regarding: Regarding, *, reason: str, action: str, note: str, type_: str) -> dict[str, Any]:
+    def _event(
+        self, regarding: Regarding, *, reason: str, action: str, note: str, type_: str, happened: float
+    ) -> dict[str, Any]:
         if len(note) > NOTE_LIMIT:
             note = note[: NOTE_LIMIT - 4] + " ..."
         return {
@@ -166,7 +186,7 @@ class EventRecorder:
                 "name": f"{regarding.name[:220].rstrip('.-')}.{uuid.uuid4().hex[:16]}",
                 "namespace": regarding.namespace or "default",
             },
-            "eventTime": _now(),
+            "eventTime": _moment(happened),
             "reportingController": self._controller,
             "reportingInstance": self._instance[:128],
             "action": action,
@@ -176,11 +196,11 @@ class EventRecorder:
             "type": type_,
         }
 
-    def _enqueue(self, method: str, path: str, body: Any) -> None:
+    def _enqueue(self, method: str, path: str, body: Callable[[], dict[str, Any]]) -> None:
         if len(self._queue) >= QUEUE_LIMIT:
             self._queue.popleft()
             self.dropped += 1
-        self._queue.append((method, path, msgspec.json.encode(body)))
+        self._queue.append(_Letter(self._clock(), method, path, body))
         self._wakeup.set()
 
     async def run(self) -> None:
@@ -191,19 +211,30 @@ class EventRecorder:
 
     async def _write_loop(self) -> None:
         while True:
-            await self._open.wait()
             if not self._queue:
                 self._wakeup.clear()
                 await self._wakeup.wait()
                 continue
+            if not self._open.is_set():
+                due = self._queue[0].since + HELD_SECONDS - self._clock()
+                if due > 0:
+                    await self._opened_within(due)
+                    continue
             self._busy += 1
             try:
-                await self._write(*self._queue.popleft())
+                await self._write(self._queue.popleft())
             finally:
                 self._busy -= 1
 
-    async def _write(self, method: str, path: str, body: bytes) -> None:
+    async def _opened_within(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._open.wait()
+
+    async def _write(self, letter: _Letter) -> None:
+        method, path = letter.method, letter.path
         content_type = MERGE_PATCH if method == "PATCH" else "application/json"
+        body = msgspec.json.encode(letter.body())
         try:
             await self._client.request(method, path, body=body, content_type=content_type, timeout=10)
             self.written += 1
@@ -225,8 +256,8 @@ class EventRecorder:
 
 
 def _count(series: _Series) -> dict[str, Any]:
-    return {"series": {"count": series.count, "lastObservedTime": _now()}}
+    return {"series": {"count": series.count, "lastObservedTime": _moment(time.time())}}
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")

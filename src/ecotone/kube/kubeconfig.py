@@ -13,14 +13,13 @@ import binascii
 import ipaddress
 import os
 import ssl
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from ecotone.kube.credentials import ExecToken, FileToken, NoToken, StaticToken, TokenSource
-from ecotone.manifests.yamlpos import load_document
+from ecotone.manifests.yamlblock import read_blocks
 from ecotone.model.errors import InputError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -205,7 +204,11 @@ def _read(path: Path) -> dict[str, Any]:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
-    document = load_document(content, file=str(path)).plain()
+    document = read_blocks(content)
+    if document is None:
+        from ecotone.manifests.yamlpos import load_document  # the library it needs is loaded where it is needed
+
+        document = load_document(content, file=str(path)).plain()
     if not isinstance(document, dict):
         raise InputError("not a kubeconfig: a mapping is expected", file=str(path))
     return document
@@ -234,6 +237,8 @@ def _tls(cluster: _Entry, user: _Entry) -> ssl.SSLContext:
 
 def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
     """The ssl module loads a pair from files only: they exist, owner-readable, for this one call."""
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="ecotone-") as directory:
         files = []
         for name, content in (("cert", certificate), ("key", key)):

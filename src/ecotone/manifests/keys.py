@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
+from ecotone.manifests.spelling import nearest
 from ecotone.manifests.times import time_or_none
-from ecotone.manifests.yamlpos import nearest
 from ecotone.model import quantity
 from ecotone.model.errors import InputError
 from ecotone.model.network import known

@@ -13,7 +13,7 @@ from ecotone.manifests import keys, wire
 from ecotone.manifests.decoding import Found
 from ecotone.manifests.reading.pods import namespace_of
 from ecotone.manifests.reading.workloads import owner_above
-from ecotone.manifests.yamlpos import nearest
+from ecotone.manifests.spelling import nearest
 
 _TIERS = ("cloud", "fog", "edge")
 _WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob")

@@ -13,16 +13,16 @@ Merge keys (`<<`) are honoured.
 
 from __future__ import annotations
 
-import difflib
 import gc
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import yaml
 
+from ecotone.manifests.spelling import did_you_mean
 from ecotone.model.errors import InputError
 
 Kind = Literal["mapping", "sequence", "scalar"]
@@ -30,7 +30,6 @@ Scalar = str | int | float | bool | None
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 LONGEST_NUMBER = 400
-_LONGEST_WORD = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,27 +137,6 @@ class Node:
     def error(self, message: str, *, hint: str | None = None) -> InputError:
         """An error at this place, ready to raise or to collect."""
         return InputError(message, file=self.file, line=self.line, column=self.column, hint=hint)
-
-
-def nearest(word: str, valid: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """The valid word closest to a misspelt one, or None when nothing is close."""
-    folded: dict[str, str] = {}
-    for candidate in valid:
-        folded.setdefault(candidate.lower(), candidate)
-    found = difflib.get_close_matches(word[:_LONGEST_WORD].lower(), folded, n=1, cutoff=cutoff)
-    return folded[found[0]] if found else None
-
-
-def did_you_mean(word: str, valid: Iterable[str]) -> str | None:
-    """The hint for a misspelt word; when nothing is close, the whole choice if it is short, else the nearest."""
-    candidates = list(valid)
-    found = nearest(word, candidates)
-    if found is not None:
-        return f"did you mean `{found}`?"
-    if len(candidates) > 12:
-        far = nearest(word, candidates, cutoff=0.0)
-        return f"the nearest valid name is `{far}`"
-    return "valid here: " + ", ".join(f"`{name}`" for name in sorted(candidates)) if candidates else None
 
 
 @contextmanager

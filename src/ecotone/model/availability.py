@@ -8,6 +8,7 @@ next best figure: allocatable minus requested.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,32 +23,50 @@ def available(state: ClusterState, rows: Rows) -> Floats:
         return np.array([available_at(state, int(rows[0]))])
     nodes, usage = state.nodes, state.usage
     whole = rows is nodes.all_rows
+    now = _measured(state)
+    measured = nodes.measured if whole else nodes.measured[rows]
+    if usage.recent and now.anything:
+        measured = measured - recent_use(state, rows)
+    if now.everything:
+        return measured
     by_requests = (
         nodes.allocatable[:, :2] - usage.requested[:, :2]
         if whole
         else nodes.allocatable[rows, :2] - usage.requested[rows, :2]
     )
-    known = measured_now(state, rows)
-    if not known.any():
+    if not now.anything:
         return by_requests.astype(np.float64)
-    measured = nodes.measured if whole else nodes.measured[rows]
-    if usage.recent:
-        measured = measured - recent_use(state, rows)
-    if known.all():
-        return measured
-    found: Floats = np.where(known, measured, by_requests)
+    found: Floats = np.where(now.known if whole else now.known[rows], measured, by_requests)
     return found
 
 
 def measured_now(state: ClusterState, rows: Rows) -> Mask:
     """Where a usable, fresh measurement of CPU and of memory exists."""
-    nodes = state.nodes
-    whole = rows is nodes.all_rows
-    age = state.now - (nodes.measured_at if whole else nodes.measured_at[rows])
+    return _measured(state).known if rows is state.nodes.all_rows else _measured(state).known[rows]
+
+
+def anything_measured(state: ClusterState) -> bool:
+    """True if such a measurement exists anywhere."""
+    return _measured(state).anything
+
+
+class _Measured(NamedTuple):
+    known: Mask
+    everything: bool
+    anything: bool
+
+
+def _measured(state: ClusterState) -> _Measured:
+    return state.nodes.at_moment("measured", (state.now, state.max_age), lambda: _look(state))
+
+
+def _look(state: ClusterState) -> _Measured:
+    age = state.now - state.nodes.measured_at
     # Without a moment (infinitely late) a measurement counts as fresh; one from the future does not.
     fresh = ((age <= state.max_age) & (age >= -FUTURE)) | np.isneginf(age)
-    known: Mask = ~np.isnan(nodes.measured if whole else nodes.measured[rows]) & fresh[:, np.newaxis]
-    return known
+    known: Mask = ~np.isnan(state.nodes.measured) & fresh[:, np.newaxis]
+    known.flags.writeable = False
+    return _Measured(known, bool(known.all()), bool(known.any()))
 
 
 def recent_use(state: ClusterState, rows: Rows) -> Floats:

@@ -7,7 +7,6 @@ keeps its traceback.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,5 +48,7 @@ class OutsideError(EcotoneError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """A hint naming the closest known word, or None when nothing is close."""
+    from difflib import get_close_matches  # most programs end without a mistake
+
     near = get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"did you mean {near[0]!r}?" if near else None

@@ -30,7 +30,9 @@ _PAIR_BY_PAIR = 256
 def known(value: object) -> TypeGuard[float]:
     """True if a measurement means something: a number that is not negative and not beyond anything that is measured."""
     # The comparison is exact for integers of any length, which a conversion to float is not.
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= LARGEST_FIGURE
+    if type(value) is not float and (not isinstance(value, (int, float)) or isinstance(value, bool)):
+        return False
+    return 0 <= value <= LARGEST_FIGURE
 
 
 @dataclass(frozen=True, slots=True)

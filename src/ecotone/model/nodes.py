@@ -32,10 +32,7 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 class NodeTable:
-    """Columns over nodes, in the order they became known; `rank` gives the byte order of names for breaking ties.
-
-    `moments` is for what follows from measurements at one moment: whoever keeps something there clears it first.
-    """
+    """Columns over nodes, in the order they became known; `rank` gives the byte order of names for breaking ties."""
 
     most_answers = 4096
     most_figures = 2**23
@@ -55,7 +52,7 @@ class NodeTable:
         self._matches: dict[object, Mask] = {}
         self._derived: dict[Hashable, Any] = {}
         self._tiers: dict[tuple[str, ...], Ints] = {}
-        self.moments: dict[Hashable, Any] = {}
+        self._moment: tuple[Hashable, dict[Hashable, Any]] = (None, {})
 
     def changed(self, changes: Mapping[int, Node]) -> NodeTable | None:
         """The table with other nodes in some rows, sharing all that still holds; None if a new column is needed.
@@ -70,7 +67,7 @@ class NodeTable:
         for row, node in changes.items():
             nodes[row] = node
         twin.nodes = tuple(nodes)
-        twin.moments = {}
+        twin._moment = (None, {})
         twin.__dict__.pop("linked", None)
         if not all(_same_but_measured(self.nodes[row], node) for row, node in changes.items()):
             twin._lay_out_again(self.nodes, changes)
@@ -106,6 +103,16 @@ class NodeTable:
             if isinstance(known, np.ndarray):
                 known.flags.writeable = False
             self._derived[key] = known
+        return known
+
+    def at_moment(self, key: Hashable, moment: Hashable, compute: Callable[[], Derived]) -> Derived:
+        """What follows from measurements at one moment, asked once for that; the moment before is forgotten."""
+        if self._moment[0] != moment:
+            self._moment = (moment, {})
+        kept = self._moment[1]
+        if key not in kept:
+            kept[key] = compute()
+        known: Derived = kept[key]
         return known
 
     def _make_room(self, kept: dict[Any, Any]) -> None:

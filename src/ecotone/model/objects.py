@@ -8,7 +8,7 @@ pods may be placed in one batch exactly when their kinds are equal.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 
 from ecotone.model.selectors import (
     EVERYTHING,
@@ -154,10 +154,17 @@ class PodKind:
         return self._parts() == other._parts()
 
     def _parts(self) -> tuple[object, ...]:
+        return (self.workload, *self._common())
+
+    def _common(self) -> tuple[object, ...]:
         return (
-            *(self.namespace, self.workload, self.labels, self.spec),
+            *(self.namespace, self.labels, self.spec),
             *(self.app_group, self.index, self.role, self.max_latency_ms),
         )
+
+    def like(self, other: PodKind) -> bool:
+        """True if they differ in nothing but the workload."""
+        return self._common() == other._common()
 
     def label(self, key: str) -> str | None:
         return next((value for name, value in self.labels if name == key), None)
@@ -206,7 +213,15 @@ class Pod:
         return self.node is not None and not self.terminal and not self.deleting
 
     def on(self, node: str, *, at: float | None = None) -> Pod:
-        return replace(self, node=node, bound_at=at)
+        placed = object.__new__(
+            Pod
+        )  # slot by slot: every pod that is placed comes here, and `replace` takes thrice as long
+        write = object.__setattr__
+        for name in Pod.__slots__:
+            write(placed, name, getattr(self, name))
+        write(placed, "node", node)
+        write(placed, "bound_at", at)
+        return placed
 
 
 @dataclass(frozen=True, slots=True)

@@ -337,12 +337,7 @@ def _alike(state: ClusterState, one: PodKind, other: PodKind) -> bool:
     """True if both get the same verdicts: one kind, or bare pods that differ only in names no affinity or traffic refers to."""
     if one == other:
         return True
-    return (
-        one.app_group is None
-        and _unspoken(state, one)
-        and _unspoken(state, other)
-        and replace(one, workload=other.workload) == other
-    )
+    return one.app_group is None and _unspoken(state, one) and _unspoken(state, other) and one.like(other)
 
 
 def _unspoken(state: ClusterState, kind: PodKind) -> bool:

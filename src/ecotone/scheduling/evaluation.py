@@ -7,7 +7,7 @@ what pod by pod would have decided.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from ecotone.model.draw import draws
 from ecotone.model.objects import Pod
 from ecotone.scheduling.framework import Framework, Scorer
 from ecotone.scheduling.plugin import (
+    LAST_WORD,
     Change,
     Cycle,
     Filter,
@@ -25,6 +26,7 @@ from ecotone.scheduling.plugin import (
     Rejection,
     change_by_placement,
 )
+from ecotone.scheduling.tie_break import TieBreak
 
 TIE = 1e-9
 NOT_NAMED = "node(s) didn't satisfy plugin(s) [{}]"
@@ -34,7 +36,8 @@ NOT_NAMED = "node(s) didn't satisfy plugin(s) [{}]"
 class Term:
     """What one scoring plugin says: raw figures per row (None: no opinion), and its share of the total.
 
-    `partial`: only the rows feasible then were asked, so a row that becomes feasible later has no figure yet.
+    `partial`: only the rows feasible then were asked, so a row that becomes feasible later has no figure yet. `asked` are the
+    raw figures of the feasible rows, `yardstick` what a Relative plugin took from them.
     """
 
     scorer: Scorer
@@ -42,6 +45,8 @@ class Term:
     normalized: Floats | Ints | None = None
     share: Floats | None = None
     partial: bool = False
+    asked: Floats | Ints | None = None
+    yardstick: Hashable = None
 
 
 class Evaluation:
@@ -57,8 +62,8 @@ class Evaluation:
             self._filter()
         self._terms: list[Term] | None = None
         self._ties: list[Term] | None = None
-        self._placed_since: list[int] = []
-        self._moved_since = False
+        self._tie_break = TieBreak(cycle, framework.tie_breakers, self._change)
+        self._sum: Floats | None = None
         self._changes: dict[str, Change | None] = {}
         self._changing: list[tuple[int, Filter, Change]] | None = None
         self._further: list[tuple[str, Rejection]] = []
@@ -128,12 +133,9 @@ class Evaluation:
 
     @property
     def ties(self) -> list[Term]:
-        """Asked for only when totals are equal, so brought up to date only then."""
+        """The tie-breaking plugins on all feasible rows, for whoever wants to see them; decisions ask `TieBreak`."""
         if self._ties is None:
             self._ties = self._score(self.framework.tie_breakers)
-        elif self._placed_since:
-            self._refresh(self._ties, self._placed_since, moved=self._moved_since)
-        self._placed_since, self._moved_since = [], False
         return self._ties
 
     def _score(self, scorers: list[Scorer]) -> list[Term]:
@@ -156,13 +158,18 @@ class Evaluation:
         self._normalize(term)
 
     def _normalize(self, term: Term) -> None:
+        self._sum = None
         if term.raw is None:
-            term.normalized = term.share = None
+            term.normalized = term.share = term.asked = None
             return
-        raw = term.raw if self.feasible is self.rows else term.raw[self.feasible]
-        normalizes = term.scorer.normalizes
-        term.normalized = raw if normalizes is None else normalizes.normalize(self.cycle, raw)
-        term.share = np.multiply(term.normalized, float(term.scorer.weight), dtype=np.float64)
+        raw = term.asked = term.raw if self.feasible is self.rows else term.raw[self.feasible]
+        scorer = term.scorer
+        if scorer.relative is not None:
+            term.yardstick = scorer.relative.yardstick(self.cycle, raw)
+            term.normalized = scorer.relative.normalize_by(self.cycle, raw, self.feasible, term.yardstick)
+        else:
+            term.normalized = raw if scorer.normalizes is None else scorer.normalizes.normalize(self.cycle, raw)
+        term.share = np.multiply(term.normalized, float(scorer.weight), dtype=np.float64)
 
     def total(self, terms: list[Term] | None = None) -> Floats:
         """Weighted sums over the feasible rows, always added up in the same order."""
@@ -178,12 +185,14 @@ class Evaluation:
             return None
         if len(self.feasible) == 1:
             return int(self.feasible[0])
-        tied = _top(self.total())
+        if self._sum is None:
+            self._sum = self.total()
+        tied = _top(self._sum)
         if len(tied) > 1 and self.framework.tie_breakers:
-            tied = tied[_top(self.total(self.ties)[tied])]
+            tied = tied[_top(self._tie_break.at(self.feasible[tied]))]
         draw = self.framework.profile.tie_draw
         if len(tied) > 1 and self.framework.last_word is not None:
-            cost = self.framework.last_word.last_word(self.cycle, self.feasible[tied])
+            cost = self._last_word(self.feasible[tied])
             draw = draw or cost is None
             tied = tied if cost is None else tied[_top(-cost)]
         rows = self.feasible[tied]
@@ -195,6 +204,14 @@ class Evaluation:
             return int(rows[np.argmax(luck)])
         return int(rows[np.argmin(nodes.rank[rows])])
 
+    def _last_word(self, rows: Rows) -> Floats | None:
+        """What nodes cost that nothing else tells apart, by the plugin's own scores."""
+        for term in self.terms:
+            plugin = term.scorer.plugin
+            if LAST_WORD.has(plugin) and term.raw is not None:
+                return plugin.last_word(self.cycle, rows, term.raw[rows])
+        return None
+
     # The next replica
 
     def advance(self, placed: Pod, row: int, following: Pod) -> None:
@@ -205,9 +222,8 @@ class Evaluation:
         moved = self._refilter(row)
         if self._terms is not None:
             self._refresh(self._terms, [row], moved=moved)
-        if self._ties is not None:
-            self._placed_since.append(row)
-            self._moved_since |= moved
+        self._ties = None
+        self._tie_break.placed(row, moved=moved)
 
     def _change(self, plugin: Plugin) -> Change | None:
         """What a placement changes, asked once: it is the same for every replica."""
@@ -279,20 +295,54 @@ class Evaluation:
                     term.raw = term.raw.copy()
                 term.raw[row] = raw[0]
                 changed.append(row)
-        if moved or (changed and term.scorer.normalizes is not None):
+        if moved or (changed and not self._same_yardstick(term, changed)):
             self._normalize(term)
             return
         for row in changed:
             self._set_share(term, row)
 
+    def _same_yardstick(self, term: Term, changed: list[int]) -> bool:
+        """True if each row that changed can be normalised by itself: the others stay as they are."""
+        scorer = term.scorer
+        if scorer.normalizes is None:
+            return True
+        if scorer.relative is None or term.asked is None or term.raw is None:
+            return False
+        if term.asked is not term.raw:
+            for row in changed:
+                index = self._place(row)
+                if index is not None:
+                    term.asked[index] = term.raw[row]
+        return scorer.relative.yardstick(self.cycle, term.asked) == term.yardstick
+
+    def _place(self, row: int) -> int | None:
+        """Where a row stands among the feasible ones."""
+        if self.feasible is self.rows:
+            return row
+        index = int(self.feasible.searchsorted(row))
+        return index if index < len(self.feasible) and self.feasible[index] == row else None
+
     def _set_share(self, term: Term, row: int) -> None:
-        """A raw score that counts as it is."""
-        index = row if self.feasible is self.rows else int(np.searchsorted(self.feasible, row))
-        if term.share is None or term.raw is None or index >= len(self.feasible) or self.feasible[index] != row:
+        """One row's raw score has changed, and with it nothing but its own share."""
+        index = self._place(row)
+        if term.share is None or term.raw is None or index is None:
             return
-        if term.normalized is not term.raw and term.normalized is not None:
-            term.normalized[index] = term.raw[row]
-        term.share[index] = term.raw[row] * float(term.scorer.weight)
+        relative = term.scorer.relative
+        if relative is not None and term.normalized is not None:
+            one = slice(row, row + 1)
+            said = relative.normalize_by(self.cycle, term.raw[one], self.rows[one], term.yardstick)[0]
+            term.normalized[index] = said
+        else:
+            said = term.raw[row]
+            if term.normalized is not term.raw and term.normalized is not None:
+                term.normalized[index] = said
+        term.share[index] = said * float(term.scorer.weight)
+        if self._sum is not None:
+            total = 0.0
+            for each in self.terms:  # plain additions in the order of `total`
+                if each.share is not None:
+                    total += float(each.share[index])
+            self._sum[index] = total
 
 
 def _spread(raw: Floats | Ints, rows: Rows, size: int) -> Floats | Ints:
@@ -305,7 +355,7 @@ def _spread(raw: Floats | Ints, rows: Rows, size: int) -> Floats | Ints:
 def _top(values: Floats) -> Rows:
     """Where the highest value is, up to a relative difference of 1e-9."""
     best = float(values.max())
-    return np.flatnonzero(values >= best - TIE * abs(best))
+    return (values >= best - TIE * abs(best)).nonzero()[0]
 
 
 def run_filters_on(framework: Framework, cycle: Cycle, rows: Rows) -> Mask:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,11 +22,9 @@ from ecotone.model.arrays import Ints
 from ecotone.model.objects import Pod, WorkloadKey
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.framework import Framework
-from ecotone.scheduling.response.call_graph import CallGraph
-from ecotone.scheduling.response.declared import declared_applications
-from ecotone.scheduling.response.limits import limits_of
-from ecotone.scheduling.response.prediction import Prediction
-from ecotone.scheduling.response.search import Search
+
+if TYPE_CHECKING:
+    from ecotone.scheduling.response.call_graph import CallGraph
 
 LEAST_MS, LEAST_SHARE = 1.0, 0.1  # what somebody notices, and what is worth leaving each pod's own best node for
 MOST = 600  # workloads times nodes that are looked at as a whole: nobody waits a second for a bind
@@ -48,6 +47,8 @@ def places(framework: Framework, state: ClusterState, placed: Collection[Pod]) -
     found: dict[str, Place] = {}
     if len(spoken) < 2:
         return found
+    from ecotone.scheduling.response.declared import declared_applications  # the first application loads it
+
     for application in declared_applications(state, spoken, most=MOST, lateness=framework.lateness):
         better = _improved(framework, state, application, arrived)
         for pods in arrived.values():
@@ -66,6 +67,10 @@ def _improved(
     movable = np.array([len(pods) > 0 for pods in own]) & (application.replicas == [len(pods) for pods in own])
     if not movable.any():
         return {}
+    from ecotone.scheduling.response.limits import limits_of
+    from ecotone.scheduling.response.prediction import Prediction
+    from ecotone.scheduling.response.search import Search
+
     prediction = Prediction(application)
     limits = limits_of(
         framework, state, application, arrived, movable=movable, together=0.0, apart=True, moving=_MOVING

@@ -22,6 +22,7 @@ from ecotone.scheduling.plugin import (
     HINT,
     INCREMENTAL,
     LAST_WORD,
+    LOCAL,
     NARROW,
     NORMALIZE,
     PERMIT,
@@ -31,18 +32,21 @@ from ecotone.scheduling.plugin import (
     PRE_SCORE,
     QUEUE_ORDER,
     QUEUE_SORT,
+    RELATIVE,
     RESERVE,
     SCORE,
     SEAMS,
     ChargesLateness,
     Cost,
     Event,
+    Local,
     Normalize,
     Permit,
     Plugin,
     PreScore,
     QueueOrder,
     QueueSort,
+    Relative,
     Score,
     Seam,
     SortKey,
@@ -57,12 +61,17 @@ P = TypeVar("P")
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """A scoring plugin with its weight and its other extension points (pre-score, normalize)."""
+    """A scoring plugin with its weight and its other extension points (pre-score, normalize).
+
+    `relative` is `normalizes` where rows can be normalised apart, `local` the plugin where it names the rows that change.
+    """
 
     plugin: Score
     weight: float
     prepares: PreScore | None
     normalizes: Normalize | None
+    relative: Relative | None
+    local: Local | None
 
     @property
     def name(self) -> str:
@@ -113,8 +122,10 @@ class Framework:
             plugin: Plugin = self.plugins[use.name]
             prepares = plugin if PRE_SCORE.has(plugin) else None
             normalizes = plugin if NORMALIZE.has(plugin) else None
+            relative = plugin if RELATIVE.has(plugin) else None
+            local = plugin if LOCAL.has(plugin) else None
             if use.weight != 0 and SCORE.has(plugin):
-                found.append(Scorer(plugin, use.weight, prepares, normalizes))
+                found.append(Scorer(plugin, use.weight, prepares, normalizes, relative, local))
         return found
 
     def _permits(self) -> list[Permit]:

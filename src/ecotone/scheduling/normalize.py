@@ -34,8 +34,17 @@ def min_max(raw: Scores) -> Floats:
 
 def kubernetes(raw: Scores, *, reverse: bool = False) -> Ints:
     """score * 100 / max in whole numbers; all zero stays zero (or becomes 100 when reversed)."""
+    return kubernetes_by(raw, kubernetes_top(raw), reverse=reverse)
+
+
+def kubernetes_top(raw: Scores) -> int:
+    """The maximum that scores are scaled by."""
+    return int(np.asarray(raw, dtype=np.int64).max(initial=0))
+
+
+def kubernetes_by(raw: Scores, top: int, *, reverse: bool = False) -> Ints:
+    """The same for some of the scores."""
     values = np.asarray(raw, dtype=np.int64)
-    top = int(values.max(initial=0))
     if top == 0:
         return np.full(len(values), MAX, dtype=np.int64) if reverse else values
     scaled = values * MAX // top

@@ -10,7 +10,7 @@ PreBind, Bind and PostBind need time and I/O: they are protocols of the executor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeGuard, TypeVar, runtime_checkable
 
@@ -198,6 +198,31 @@ class Normalize(Plugin, Protocol):
 
 
 @runtime_checkable
+class Relative(Normalize, Protocol):
+    """A normalisation that takes a figure or two from all rows (the best one, say) and then looks at each row alone.
+
+    As long as these figures stay, one row that changed is normalised without the others.
+    """
+
+    def yardstick(self, cycle: Cycle, raw: Scores) -> Hashable:
+        """What it takes from the raw scores of all feasible rows."""
+        ...
+
+    def normalize_by(self, cycle: Cycle, raw: Scores, rows: Rows, yardstick: Any) -> Scores:
+        """`normalize` for some rows, given that."""
+        ...
+
+
+@runtime_checkable
+class Local(Score, Protocol):
+    """A score that a placement changes on more rows than one, but on rows that can be named."""
+
+    def changed_rows(self, cycle: Cycle, row: int) -> Rows | None:
+        """Every row whose figure may differ after a placement on this row; None: any may."""
+        ...
+
+
+@runtime_checkable
 class Reserve(Plugin, Protocol):
     def reserve(self, cycle: Cycle, row: int) -> str | None:
         """The pod gets this row: take note of it, or say why it must not."""
@@ -291,8 +316,8 @@ class KeepsNear(Plugin, Protocol):
 class LastWord(Plugin, Protocol):
     """Decides between nodes that score alike and that Kubernetes' own scores do not tell apart either."""
 
-    def last_word(self, cycle: Cycle, rows: Rows) -> Floats | None:
-        """What each costs, the least wins; None: lots are drawn, as kube-scheduler draws them."""
+    def last_word(self, cycle: Cycle, rows: Rows, raw: Scores) -> Floats | None:
+        """What each costs, the least wins; None: lots are drawn, as kube-scheduler draws them. `raw`: its own scores."""
         ...
 
 
@@ -343,6 +368,8 @@ POST_FILTER: Seam[PostFilter] = Seam(PostFilter)
 PRE_SCORE: Seam[PreScore] = Seam(PreScore)
 SCORE: Seam[Score] = Seam(Score)
 NORMALIZE: Seam[Normalize] = Seam(Normalize)
+RELATIVE: Seam[Relative] = Seam(Relative)
+LOCAL: Seam[Local] = Seam(Local)
 RESERVE: Seam[Reserve] = Seam(Reserve)
 PERMIT: Seam[Permit] = Seam(Permit)
 GANG: Seam[Gang] = Seam(Gang)

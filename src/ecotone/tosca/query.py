@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from ecotone.manifests.yamlpos import did_you_mean
+from ecotone.manifests.spelling import did_you_mean
 from ecotone.model.errors import InputError
 from ecotone.tosca.application import Channel
 from ecotone.tosca.graph import ApplicationGraph

@@ -7,6 +7,7 @@ a value that does not fit, ``--help``) is left to the command line proper, which
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 from collections.abc import Sequence
@@ -114,10 +115,14 @@ def _names() -> tuple[dict[str, tuple[str, bool]], dict[str, Field[Any]]]:
 
 def start(options: SchedulerOptions) -> None:
     """Runs the scheduler until it is told to stop."""
-    from ecotone.cli.programs.logs import set_up_logging
-    from ecotone.kube.kubeconfig import connect
-    from ecotone.model.errors import InputError
-    from ecotone.services.scheduler.start import serve
+    gc.disable()  # modules are no garbage
+    try:
+        from ecotone.cli.programs.logs import set_up_logging
+        from ecotone.kube.kubeconfig import connect
+        from ecotone.model.errors import InputError
+        from ecotone.services.scheduler.start import serve
+    finally:
+        gc.enable()
 
     set_up_logging(options.verbose)
     identity = own_identity()

@@ -6,7 +6,8 @@ import inspect
 from typing import Any
 
 from ecotone.manifests.configuration.expecting import expect
-from ecotone.manifests.yamlpos import Node, did_you_mean
+from ecotone.manifests.spelling import did_you_mean
+from ecotone.manifests.yamlpos import Node
 
 
 def arguments(factory: Any, *, by_place: bool = False) -> list[str] | None:

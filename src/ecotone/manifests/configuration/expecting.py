@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from math import isfinite
 
-from ecotone.manifests.yamlpos import Node, did_you_mean
+from ecotone.manifests.spelling import did_you_mean
+from ecotone.manifests.yamlpos import Node
 
 
 def only(node: Node, keys: Collection[str]) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ecotone.manifests.configuration.expecting import expect, only, word
-from ecotone.manifests.yamlpos import Node, did_you_mean
+from ecotone.manifests.spelling import did_you_mean
+from ecotone.manifests.yamlpos import Node
 from ecotone.scheduling.framework import lacks_point
 from ecotone.scheduling.plugin import SEAMS, points_of
 from ecotone.scheduling.profiles import plugin_files, registry

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ecotone.manifests import keys, wire
 from ecotone.manifests.reading.requests import amounts
@@ -13,26 +14,35 @@ from ecotone.model.selectors import Taint
 
 def to_node(given: wire.Node, *, attachable: Mapping[str, int] | None = None) -> Node:
     meta, status = given.metadata, given.status
-    # The siblings once wrote labels where they now write annotations.
-    notes = keys.read_by_us(meta.labels, meta.annotations)
+    labels = meta.labels
     ready = next((each for each in status.conditions if each.type == "Ready"), None)
-    return Node(
+    node = Node(
         name=meta.name,
         allocatable=amounts(status.allocatable or status.capacity),
-        labels=meta.labels,
-        taints=tuple(Taint(each.key, each.value, each.effect) for each in given.spec.taints),
+        labels=labels,
+        taints=tuple([Taint(each.key, each.value, each.effect) for each in given.spec.taints]),
         unschedulable=given.spec.unschedulable,
         ready=ready is None or ready.status == "True",
-        tier=meta.labels.get(keys.TIER),
-        price_per_hour=keys.number(meta.labels.get(keys.PRICE, "0")) or 0.0,
+        tier=labels.get(keys.TIER),
+        price_per_hour=(keys.number(labels[keys.PRICE]) or 0.0) if keys.PRICE in labels else 0.0,
         images={name: max(0, min(image.size_bytes, LARGEST)) for image in status.images for name in image.names},
+        declared_features=frozenset(status.declared_features),
+        attachable=attachable or {},
+    )
+    # The siblings once wrote labels where they now write annotations.
+    notes = keys.read_by_us(labels, meta.annotations)
+    return _measured(node, notes, meta.annotations) if notes else node
+
+
+def _measured(node: Node, notes: Mapping[str, str], annotations: Mapping[str, str]) -> Node:
+    """With what its annotations tell; thousands of nodes have none, and pods wait for a scheduler that reads them all."""
+    return replace(
+        node,
         available_cpu=keys.available_cpu(notes),
         available_memory=keys.available_memory(notes),
         latencies=keys.latencies(notes),
-        measured_at=keys.measured_at(meta.annotations),
-        coordinates=keys.coordinates(meta.annotations),
-        declared_features=frozenset(status.declared_features),
-        attachable=attachable or {},
+        measured_at=keys.measured_at(annotations),
+        coordinates=keys.coordinates(annotations),
         bandwidths=keys.bandwidths(notes),
         losses=keys.losses(notes),
     )

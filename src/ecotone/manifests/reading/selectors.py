@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ecotone.manifests import wire
-from ecotone.manifests.yamlpos import did_you_mean
+from ecotone.manifests.spelling import did_you_mean
 from ecotone.model import selectors as model
 from ecotone.model.errors import InputError
 

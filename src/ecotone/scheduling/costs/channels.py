@@ -20,14 +20,14 @@ workload's counted requests. An answer of a megabyte is one round trip as an ans
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ecotone.model.network import FUTURE, is_stale, known
 from ecotone.model.objects import USERS, Workload
 from ecotone.model.state import ClusterState
 from ecotone.model.workloads import Name, peer_name
-from ecotone.scheduling.costs.peers import amount, requests_of, traffic_of
+from ecotone.scheduling.costs.peers import amount
 
 SYNCHRONOUS_PRIORITY = 80.0
 ASYNCHRONOUS = 0.2
@@ -89,8 +89,9 @@ def _channels(state: ClusterState, own: Name) -> list[Channel]:
     for key in state.graph.mentioned_by.get(own, ()):
         if key.namespace == own[0] and key.name != own[1]:
             _other_side(state.workloads[key], own, found)
+    measured = [_side(state, workload) for workload in ours]
     for channel in found.values():
-        _measure(state, ours, own, channel)
+        _measure(state, measured, own, channel)
         _direct(state, own, channel)
     _weigh([each for each in found.values() if each.affinity > 0 or each.synchronous is not None or each.traffic])
     return list(found.values())
@@ -131,40 +132,50 @@ def _spellings(workload: Workload, peer: Name) -> tuple[str, ...]:
     return (name, full) if namespace == workload.key.namespace else (full,)
 
 
-def _measure(state: ClusterState, ours: Sequence[Workload], own: Name, channel: Channel) -> None:
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What one workload measured, as far as it can be trusted; None: nothing, or too long ago."""
+
+    workload: Workload
+    traffic: Mapping[str, float] | None
+    requests: Mapping[str, float] | None
+    calls: Mapping[str, float] | None
+
+
+def _side(state: ClusterState, workload: Workload) -> _Side:
+    if is_stale(workload.measured_at, now=state.now, max_age=state.max_age):
+        return _Side(workload, None, None, None)
+    return _Side(workload, workload.traffic, workload.requests, workload.calls)
+
+
+def _measure(state: ClusterState, ours: Sequence[_Side], own: Name, channel: Channel) -> None:
     """The larger of what the two sides measured; a side that was measured and does not list the other saw nothing."""
-    for workload in ours:
-        _one_side(state, workload, channel.peer, channel)
-        channel.sent = _more(channel.sent, _called(state, workload, channel.peer))
+    for side in ours:
+        channel.sent = _more(channel.sent, _one_side(side, channel.peer, channel))
     for key in state.graph.named.get(channel.peer, ()) if channel.peer[0] == own[0] else ():
-        _one_side(state, state.workloads[key], own, channel)
-        channel.received = _more(channel.received, _called(state, state.workloads[key], own))
-
-
-def _called(state: ClusterState, workload: Workload, other: Name) -> float | None:
-    """Requests per second that this workload sends to the other, None if their direction was not counted."""
-    if workload.calls is None or is_stale(workload.measured_at, now=state.now, max_age=state.max_age):
-        return None
-    return sum(amount(workload.calls, name) for name in _spellings(workload, other))
+        side = _side(state, state.workloads[key])
+        channel.received = _more(channel.received, _one_side(side, own, channel))
 
 
 def _more(one: float | None, other: float | None) -> float | None:
     return other if one is None else one if other is None else max(one, other)
 
 
-def _one_side(state: ClusterState, workload: Workload, other: Name, channel: Channel) -> None:
-    traffic = traffic_of(state, workload)
-    requests = requests_of(state, workload)
-    if traffic is None and requests is None:
-        return
-    names = _spellings(workload, other)
-    if traffic is not None:
-        flow = sum([amount(traffic, name) for name in names])
+def _one_side(side: _Side, other: Name, channel: Channel) -> float | None:
+    """Notes bytes and requests; requests per second that this side sends, None if their direction was not counted."""
+    if side.traffic is None and side.requests is None and side.calls is None:
+        return None
+    names = _spellings(side.workload, other)
+    if side.traffic is not None:
+        flow = 0.0
+        for name in names:
+            flow += amount(side.traffic, name)
         channel.traffic = flow if channel.traffic is None else max(channel.traffic, flow)
-    if requests is not None:
-        counted = [float(requests[name]) for name in names if known(requests.get(name))]
+    if side.requests is not None:
+        counted = [float(side.requests[name]) for name in names if known(side.requests.get(name))]
         if counted:
             channel.rate = max(channel.rate or 0.0, sum(counted))
+    return None if side.calls is None else sum(amount(side.calls, name) for name in names)
 
 
 def _direct(state: ClusterState, own: Name, channel: Channel) -> None:

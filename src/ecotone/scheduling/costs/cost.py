@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from ecotone.model.arrays import Floats, Mask, Rows
-from ecotone.model.availability import available, measured_now
-from ecotone.model.nodes import CPU
+from ecotone.model.availability import available, available_at, measured_now
+from ecotone.model.nodes import CPU, NodeTable
 from ecotone.model.objects import PodKind
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.costs.lookahead import pull_of
@@ -63,30 +63,56 @@ def network_ms(state: ClusterState, kind: PodKind) -> Floats:
 
 
 def cpu_ms(state: ClusterState, kind: PodKind, rows: Rows, *, model: Model = DEFAULT) -> Floats:
-    capacity = np.maximum(_pick(state, state.nodes.allocatable[:, CPU], rows), LEAST_USE)
+    if len(rows) == 1:
+        return np.array([_cpu_ms_at(state, kind, int(rows[0]), model)])
+    capacity, cores, power, slow = (_pick(state, column, rows) for column in _queues(state.nodes))
     before = used_share(state, rows)
     after = before + max(state.pod_usage(kind)[0], LEAST_USE) / capacity
-    wait, slope = waiting(after, capacity / 1000)
+    wait, slope = _waiting(after, cores, power, slow)
     found: Floats = model.service_ms * (wait + before * slope)
     return found
 
 
+def _cpu_ms_at(state: ClusterState, kind: PodKind, row: int, model: Model) -> float:
+    """The same for a single node, which batches ask after every placement: the same operations on plain numbers.
+
+    Only the power is left to arrays, whose last digit may be another one.
+    """
+    capacity, cores, power, slow = (float(column[row]) for column in _queues(state.nodes))
+    before = max(0.0, 1 - available_at(state, row)[0] / capacity)
+    known, worst = _measured_cpu(state)
+    if worst is not None and not known[row]:
+        before = max(before, worst)
+    after = before + max(state.pod_usage(kind)[0], LEAST_USE) / capacity
+    steady = min(after, BUSY)
+    free = 1 - steady
+    wait = float(np.power(np.array([steady]), np.array([power]))[0]) / (cores * free)
+    slope = wait * (power / steady + 1 / free)
+    return model.service_ms * (wait + slow + slope * (after - steady) + before * slope)
+
+
+def _queues(nodes: NodeTable) -> tuple[Floats, Floats, Floats, Floats]:
+    """CPU of every node in millicores and in cores, and what `waiting` makes of the cores alone."""
+
+    def compute(table: NodeTable) -> tuple[Floats, Floats, Floats, Floats]:
+        capacity: Floats = np.maximum(table.allocatable[:, CPU], LEAST_USE)
+        cores = capacity / 1000
+        return capacity, cores, *_shape(cores)
+
+    return nodes.derived("queues for CPU", compute)
+
+
 def used_share(state: ClusterState, rows: Rows) -> Floats:
     """Utilisation of each node's CPU without the pod: measured where possible, else by requests, but never flattering."""
-    capacity = np.maximum(_pick(state, state.nodes.allocatable[:, CPU], rows), LEAST_USE)
+    capacity = _pick(state, _queues(state.nodes)[0], rows)
     share: Floats = np.maximum(0.0, 1 - available(state, rows)[:, CPU] / capacity)
     known, worst = _measured_cpu(state)
     return share if worst is None else np.where(_pick(state, known, rows), share, np.maximum(share, worst))
 
 
 def _measured_cpu(state: ClusterState) -> tuple[Mask, float | None]:
-    """Where CPU was measured, and the highest utilisation seen if it was not measured everywhere; asked once per moment."""
-    moment = ("measured CPU", state.now, state.max_age)
-    kept: tuple[Mask, float | None] | None = state.nodes.moments.get(moment)
-    if kept is None:
-        state.nodes.moments.clear()
-        kept = state.nodes.moments[moment] = _measure_cpu(state)
-    return kept
+    """Where CPU was measured, and the highest utilisation seen if it was not measured everywhere."""
+    return state.nodes.at_moment("measured CPU", (state.now, state.max_age), lambda: _measure_cpu(state))
 
 
 def _measure_cpu(state: ClusterState) -> tuple[Mask, float | None]:
@@ -100,11 +126,21 @@ def _measure_cpu(state: ClusterState) -> tuple[Mask, float | None]:
 
 def waiting(utilisation: Floats, cores: Floats) -> tuple[Floats, Floats]:
     """How many times its own service time a request waits at this utilisation (> 0), and how fast that grows."""
+    return _waiting(utilisation, cores, *_shape(cores))
+
+
+def _shape(cores: Floats) -> tuple[Floats, Floats]:
+    """The exponent of the queue, and how many times longer a request takes: less than one core is one slow core."""
+    power: Floats = np.sqrt(2 * (np.maximum(cores, 1.0) + 1)) - 1
+    slow: Floats = np.maximum(1 / cores - 1, 0.0)
+    return power, slow
+
+
+def _waiting(utilisation: Floats, cores: Floats, power: Floats, slow: Floats) -> tuple[Floats, Floats]:
     steady = np.minimum(utilisation, BUSY)
-    power = np.sqrt(2 * (np.maximum(cores, 1.0) + 1)) - 1
-    wait: Floats = steady**power / (cores * (1 - steady))
-    slope: Floats = wait * (power / steady + 1 / (1 - steady))
-    slow = np.maximum(1 / cores - 1, 0.0)  # less than one core is one slow core
+    free = 1 - steady
+    wait: Floats = steady**power / (cores * free)
+    slope: Floats = wait * (power / steady + 1 / free)
     return wait + slow + slope * (utilisation - steady), slope
 
 
@@ -112,7 +148,7 @@ def price_ms(state: ClusterState, kind: PodKind, rows: Rows, *, model: Model = D
     if not state.nodes.priced:
         return np.zeros(len(rows))
     prices = _pick(state, state.nodes.price, rows)
-    capacity = np.maximum(_pick(state, state.nodes.allocatable[:, CPU], rows), LEAST_USE)
+    capacity = _pick(state, _queues(state.nodes)[0], rows)
     share = max(kind.spec.request("cpu"), state.pod_usage(kind)[0]) / capacity
     found: Floats = model.price_ms * prices * np.minimum(share, 1.0)
     return found

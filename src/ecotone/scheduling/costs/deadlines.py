@@ -16,7 +16,7 @@ A latency nobody knows counts as the largest known one. As long as none is known
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy as np
 from ecotone.model.arrays import Floats, Ints, Rows
 from ecotone.model.members import pods_of
 from ecotone.model.network import known
-from ecotone.model.objects import PodKind, Workload
+from ecotone.model.objects import PodKind, Workload, WorkloadKey
 from ecotone.model.state import ClusterState
 from ecotone.model.workloads import Name, peer_name
 from ecotone.scheduling.costs.channels import channels
@@ -85,15 +85,22 @@ def late_ms(state: ClusterState, kind: PodKind, lateness: Lateness = DEFAULT) ->
 
 def deadlines(state: ClusterState, own: Name) -> Iterator[tuple[Name, float, bool]]:
     """Deadlines of the workload's own channels and of those that lead to it from its own namespace; True if soft."""
-    for key in state.graph.named.get(own, ()):
-        for peer, most, soft in _listed(state.workloads[key]):
-            yield peer_name(key.namespace, peer), most, soft
-    for key in state.graph.mentioned_by.get(own, ()):
+    for workload in _with_deadlines(state, state.graph.named.get(own, ())):
+        for peer, most, soft in _listed(workload):
+            yield peer_name(workload.key.namespace, peer), most, soft
+    for workload in _with_deadlines(state, state.graph.mentioned_by.get(own, ())):
+        key = workload.key
         if key.namespace != own[0]:
             continue
-        for peer, most, soft in _listed(state.workloads[key]):
+        for peer, most, soft in _listed(workload):
             if peer_name(key.namespace, peer) == own and (key.namespace, key.name) != own:
                 yield (key.namespace, key.name), most, soft
+
+
+def _with_deadlines(state: ClusterState, keys: Iterable[WorkloadKey]) -> list[Workload]:
+    """Most have none, and every decision asks."""
+    found = [state.workloads[key] for key in keys]
+    return [each for each in found if each.deadlines or each.soft_deadlines]
 
 
 def name_of(kind: PodKind) -> Name:

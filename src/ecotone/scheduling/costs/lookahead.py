@@ -38,8 +38,12 @@ def _from(state: ClusterState, channel: Channel, seen: frozenset[Name], behind: 
         rows = _pinned(state, channel.peer)
         counts = np.ones(len(rows), dtype=np.int64)
     if len(rows):
-        each = channel.weight / float(counts.sum())
-        return {row: count * each for row, count in zip(rows.tolist(), counts.tolist(), strict=True)}
+        amounts: list[int] = counts.tolist()
+        each = channel.weight / float(sum(amounts))
+        pull: Pull = {}
+        for row, amount in zip(rows.tolist(), amounts, strict=True):
+            pull[row] = amount * each
+        return pull
     # What a peer in another namespace is drawn to is what another tenant wrote.
     if depth == 0 or channel.users or channel.peer in seen or channel.peer[0] != behind[0]:
         return {}

@@ -55,7 +55,9 @@ def requests_of(state: ClusterState, workload: Workload) -> Mapping[str, float] 
 
 def amount(values: Mapping[str, float] | None, name: str) -> float:
     """What the object says of a peer; absent and unusable values are 0."""
-    value = values.get(name) if values else None
+    if not values:
+        return 0.0
+    value = values.get(name)
     return float(value) if value is not None and known(value) else 0.0
 
 

@@ -36,6 +36,11 @@ def preference_ms(state: ClusterState, kind: PodKind, rows: Rows, *, price: floa
     return found
 
 
+def has_wishes(nodes: NodeTable, kind: PodKind) -> bool:
+    """True if some node may leave a wish unmet."""
+    return bool(soft_spread(kind)) or bool(standing_wishes(nodes, kind).any())
+
+
 def soft_spread(kind: PodKind) -> tuple[SpreadConstraint, ...]:
     """The wishes that every placed replica changes."""
     return tuple(each for each in kind.spec.spread if each.when_unsatisfiable == _SOFT)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ecotone.manifests.configuration import read_configuration
 from ecotone.model.errors import InputError
 from ecotone.scheduling.plugin import GATHERING
 from ecotone.scheduling.profiles.policies import DEFAULT_POLICY, resolve
@@ -56,6 +55,10 @@ def _chosen(names: Sequence[str], policy: str | None, config: Path | None) -> di
 
 
 def _read(config: Path) -> dict[str, Profile]:
+    from ecotone.manifests.configuration import (
+        read_configuration,
+    )  # brings a YAML library
+
     found: dict[str, Profile] = {}
     for profile in read_configuration(config):
         if profile.scheduler_name in found:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from ecotone.manifests.yamlpos import Node, did_you_mean
+from ecotone.manifests.spelling import did_you_mean
+from ecotone.manifests.yamlpos import Node
 from ecotone.model import quantity
 from ecotone.model.errors import InputError
 

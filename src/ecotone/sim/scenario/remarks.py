@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ecotone.manifests.yamlpos import nearest
+from ecotone.manifests.spelling import nearest
 from ecotone.sim.scenario.schema import Scenario
 
 _TIERS = ("cloud", "fog", "edge")

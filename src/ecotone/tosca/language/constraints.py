@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ecotone.manifests.yamlpos import Node, did_you_mean
+from ecotone.manifests.spelling import did_you_mean
+from ecotone.manifests.yamlpos import Node
 from ecotone.tosca.language.patterns import Pattern, PatternError, compile_pattern
 from ecotone.tosca.language.problems import Problems
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ecotone.manifests.yamlpos import Node, did_you_mean
+from ecotone.manifests.spelling import did_you_mean
+from ecotone.manifests.yamlpos import Node
 from ecotone.model.errors import InputError
 
 _MOST_CANDIDATES = 50_000

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ecotone.manifests.yamlpos import Node, nearest
+from ecotone.manifests.spelling import nearest
+from ecotone.manifests.yamlpos import Node
 from ecotone.tosca.language.constraints import INVALID, Constraint, read_constraints
 from ecotone.tosca.language.definitions import (
     ONCE,

@@ -21,12 +21,14 @@ wait at the same time each goes where it suits all of them (`lacking`), whicheve
 
 from __future__ import annotations
 
-from math import inf
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import NamedTuple
 
 import numpy as np
 
 from ecotone.model.arrays import Floats, Mask, Rows
-from ecotone.model.availability import measured_now
+from ecotone.model.availability import anything_measured
 from ecotone.model.errors import InputError
 from ecotone.model.objects import PodKind
 from ecotone.model.state import ClusterState
@@ -35,7 +37,7 @@ from ecotone.scheduling.costs.channels import channels
 from ecotone.scheduling.costs.deadlines import DEFAULT as LATENESS
 from ecotone.scheduling.costs.deadlines import Lateness, deadlines, late_ms, name_of
 from ecotone.scheduling.costs.peers import whereabouts
-from ecotone.scheduling.costs.preferences import PREFERENCE_MS, preference_ms, soft_spread
+from ecotone.scheduling.costs.preferences import PREFERENCE_MS, has_wishes, preference_ms, soft_spread
 from ecotone.scheduling.costs.targets import WEIGHT as TARGETS_FIRST
 from ecotone.scheduling.costs.targets import lacking, missed_ms, target_of
 from ecotone.scheduling.plugin import Change, Cycle, Scores, pick
@@ -44,6 +46,27 @@ SCALE_MS = 10.0
 NOTICED_MS, NOTICED_SHARE = 1.0, 0.02
 _FORBIDDEN = 1e6
 _ELSEWHERE_MS = 1000.0  # more than any tier's latency: where the waiting pods suit each other best decides
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Survey:
+    """What holds for every replica: milliseconds on the network, what being late costs, and whether there is anything to add.
+
+    `far`: some node is some milliseconds away. `wishes`: the owner prefers some nodes.
+    """
+
+    network: Floats
+    late: Floats | None
+    far: bool
+    wishes: bool
+
+
+class _Yardstick(NamedTuple):
+    """The best score; whether unknown ones are among them; whether all are guesses."""
+
+    best: float
+    unknown: bool
+    guessed: bool
 
 
 class ResponseTime:
@@ -83,17 +106,18 @@ class ResponseTime:
     def prescore(self, cycle: Cycle) -> None:
         """The network's part holds for every replica, unless they talk among themselves."""
         if self.name not in cycle.scratch or self.placement_changes(cycle) == "everything":
-            cycle.scratch[self.name] = self._toward_peers(cycle)
+            cycle.scratch[self.name] = self._survey(cycle)
 
     def cost(self, cycle: Cycle, rows: Rows) -> Floats:
         state, kind = cycle.state, cycle.pod.kind
-        found: Floats = pick(self._network(cycle), rows, cycle)
-        found = found + cost.cpu_ms(state, kind, rows, model=self.model)
-        found = found + cost.price_ms(state, kind, rows, model=self.model)
-        found = found + preference_ms(state, kind, rows, price=self._preference_ms)
-        late = self._late(cycle)
-        if late is not None:
-            found = found + pick(late, rows, cycle)
+        kept = self._kept(cycle)
+        found: Floats = pick(kept.network, rows, cycle) + cost.cpu_ms(state, kind, rows, model=self.model)
+        if state.nodes.priced:
+            found = found + cost.price_ms(state, kind, rows, model=self.model)
+        if kept.wishes:
+            found = found + preference_ms(state, kind, rows, price=self._preference_ms)
+        if kept.late is not None:
+            found = found + pick(kept.late, rows, cycle)
         missed = missed_ms(state, kind)
         if missed is not None:
             found = found + TARGETS_FIRST * pick(missed + self._elsewhere_ms(cycle), rows, cycle)
@@ -104,65 +128,76 @@ class ResponseTime:
         lacks = lacking(cycle.state, cycle.pod)
         return 0.0 if lacks is None else np.where(lacks > 0, 0.0, _ELSEWHERE_MS)
 
-    def _toward_peers(self, cycle: Cycle) -> tuple[Floats, Floats | None]:
-        """Milliseconds on the network, and what being late for them costs."""
+    def _survey(self, cycle: Cycle) -> _Survey:
         state, kind = cycle.state, cycle.pod.kind
-        return cost.network_ms(state, kind), late_ms(state, kind, self.lateness)
+        network = cost.network_ms(state, kind)
+        late = late_ms(state, kind, self.lateness)
+        return _Survey(network, late, far=bool(network.any()), wishes=has_wishes(state.nodes, kind))
 
-    def _network(self, cycle: Cycle) -> Floats:
-        kept: tuple[Floats, Floats | None] | None = cycle.scratch.get(self.name)
-        return cost.network_ms(cycle.state, cycle.pod.kind) if kept is None else kept[0]
-
-    def _late(self, cycle: Cycle) -> Floats | None:
-        kept: tuple[Floats, Floats | None] | None = cycle.scratch.get(self.name)
-        return late_ms(cycle.state, cycle.pod.kind, self.lateness) if kept is None else kept[1]
+    def _kept(self, cycle: Cycle) -> _Survey:
+        kept: _Survey | None = cycle.scratch.get(self.name)
+        return self._survey(cycle) if kept is None else kept
 
     def score(self, cycle: Cycle, rows: Rows) -> Floats:
         return 0.0 - self.cost(cycle, rows)
 
     def normalize(self, cycle: Cycle, raw: Scores) -> Scores:
-        values = np.asarray(raw, dtype=np.float64)
-        best = float(values.max(initial=-np.inf))
-        if not np.isfinite(best):
-            values = np.nan_to_num(values, nan=-np.inf, posinf=0.0, neginf=-np.inf)
-            best = float(values.max(initial=-np.inf))
-        if best == -np.inf:
-            return np.zeros(len(values))  # beyond reach from everywhere: nothing to choose by
-        if self._nothing_measured(cycle):
+        return self.normalize_by(cycle, raw, cycle.state.nodes.all_rows, self.yardstick(cycle, raw))
+
+    def yardstick(self, cycle: Cycle, raw: Scores) -> _Yardstick:
+        best = float(raw.max(initial=-inf))
+        unknown = not isfinite(best)
+        if unknown:
+            best = float(_without_unknown(raw).max(initial=-inf))
+        return _Yardstick(best, unknown, best != -inf and self._nothing_measured(cycle))
+
+    def normalize_by(self, cycle: Cycle, raw: Scores, rows: Rows, yardstick: _Yardstick) -> Scores:
+        best, unknown, guessed = yardstick
+        if best == -inf:
+            return np.zeros(len(raw))  # beyond reach from everywhere: nothing to choose by
+        values = _without_unknown(raw) if unknown else raw
+        if guessed:
             return np.where(values > best - _FORBIDDEN / 2, 100.0, 0.0)
         scale = SCALE_MS - best
         noticed = max(self._noticed_ms, -self._noticed_share * best)
         behind: Floats = np.maximum(0.0, best - values - noticed)
         return 100 * scale / (scale + behind)
 
-    def last_word(self, cycle: Cycle, rows: Rows) -> Floats | None:
+    def last_word(self, cycle: Cycle, rows: Rows, raw: Scores) -> Floats | None:
         """The smaller cost, however little; with nothing measured only what nodes cost in money."""
         if not self._nothing_measured(cycle):
-            return self.cost(cycle, rows)
+            return np.subtract(0.0, raw, dtype=np.float64)
         return cost.price_ms(cycle.state, cycle.pod.kind, rows, model=self.model) if cycle.state.nodes.priced else None
 
     def _nothing_measured(self, cycle: Cycle) -> bool:
         """True if milliseconds would be guesses: no latency to anybody it talks to, and nobody's CPU was measured."""
+        kept = self._kept(cycle)
+        if kept.far:
+            return False
         if target_of(cycle.state, cycle.pod.kind) is not None:
             return False  # what a node means for a promise is declared, not measured
-        late = self._late(cycle)
+        late = kept.late
         if late is not None and late[cycle.state.nodes.all_rows if cycle.feasible is None else cycle.feasible].any():
             return False  # somebody would be late, which only a measured latency can tell
-        return not self._network(cycle).any() and not measured_now(cycle.state, cycle.state.nodes.all_rows).any()
+        return not anything_measured(cycle.state)
 
     def describe(self, cycle: Cycle, row: int, raw: float) -> str:
-        network = float(self._network(cycle)[row])
+        kept = self._kept(cycle)
+        network = float(kept.network[row])
         missed = missed_ms(cycle.state, cycle.pod.kind)
         if missed is not None:
             raw += TARGETS_FIRST * float(missed[row])
-        late = self._late(cycle)
-        tardy = 0.0 if late is None else float(late[row])
+        tardy = 0.0 if kept.late is None else float(kept.late[row])
         parts = (_ms(-raw), _ms(network), _ms(-raw - network - tardy))
         told = "{} ms per request: {} ms network, {} ms CPU queueing, price and preferences".format(*parts)
         if tardy:
             told += f", {_ms(tardy)} ms for a missed soft deadline"
         over = "" if missed is None else f"; {_ms(float(missed[row]))} ms over its QoS target"
         return told + over
+
+
+def _without_unknown(raw: Scores) -> Floats:
+    return np.nan_to_num(np.asarray(raw, dtype=np.float64), nan=-inf, posinf=0.0, neginf=-inf)
 
 
 def _gathered(state: ClusterState, kind: PodKind, rows: Rows) -> Mask:

@@ -17,7 +17,7 @@ from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import Node, Pod
 from ecotone.model.selectors import NodeAffinity as Affinity
 from ecotone.model.selectors import NodeTerm, Requirement
-from ecotone.scheduling.normalize import kubernetes
+from ecotone.scheduling.normalize import kubernetes, kubernetes_by, kubernetes_top
 from ecotone.scheduling.plugin import Change, Cycle, Event, Refusal, Rejection, Scores, pick
 
 NO_MATCH = "node(s) didn't match Pod's node affinity/selector"
@@ -76,6 +76,12 @@ class NodeAffinity:
 
     def normalize(self, cycle: Cycle, raw: Scores) -> Ints:
         return kubernetes(raw)
+
+    def yardstick(self, cycle: Cycle, raw: Scores) -> int:
+        return kubernetes_top(raw)
+
+    def normalize_by(self, cycle: Cycle, raw: Scores, rows: Rows, yardstick: int) -> Ints:
+        return kubernetes_by(raw, yardstick)
 
     def describe(self, cycle: Cycle, row: int, raw: float) -> str:
         return f"preferences of weight {raw:.0f} met"

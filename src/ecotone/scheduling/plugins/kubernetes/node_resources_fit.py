@@ -56,6 +56,8 @@ class NodeResourcesFit:
 
     def filter(self, cycle: Cycle, rows: Rows) -> Mask | None:
         nodes, usage = cycle.state.nodes, cycle.state.usage
+        if len(rows) == 1:
+            return np.array([self._fits_at(cycle, int(rows[0]))])
         ok: Mask = pick(usage.pod_count, rows, cycle) < pick(nodes.max_pods, rows, cycle)
         for resource, amount in self.wanted(cycle.pod):
             column = nodes.column(resource)
@@ -64,6 +66,15 @@ class NodeResourcesFit:
             free = pick(nodes.allocatable[:, column], rows, cycle) - pick(usage.requested[:, column], rows, cycle)
             ok &= free >= amount
         return ok
+
+    def _fits_at(self, cycle: Cycle, row: int) -> bool:
+        """One row, as every further replica of a batch asks."""
+        nodes, usage = cycle.state.nodes, cycle.state.usage
+        columns = [(nodes.column(resource), amount) for resource, amount in self.wanted(cycle.pod)]
+        return bool(usage.pod_count[row] < nodes.max_pods[row]) and all(
+            column is not None and bool(nodes.allocatable[row, column] - usage.requested[row, column] >= amount)
+            for column, amount in columns
+        )
 
     def reject(self, cycle: Cycle, rows: Rows) -> Sequence[Rejection]:
         nodes, usage = cycle.state.nodes, cycle.state.usage

@@ -56,6 +56,7 @@ class _Spread:
     per_row: Ints
     matches_itself: bool
     weight: float = 0.0
+    weighed: Rows | None = None
     _fewest: int | None = None
 
     def bump(self, row: int, by: int) -> None:
@@ -159,7 +160,9 @@ class PodTopologySpread:
             notebook.soft = _spreads(cycle, constraints, all_labels=labelled) if constraints else []
             notebook.scored = _labelled_rows(cycle.state.nodes, _keys(constraints)) if labelled else None
         for spread in notebook.soft:
-            spread.weight = log(_size(cycle, spread, notebook.scored) + 2)
+            if spread.weighed is None or spread.weighed is not cycle.feasible:
+                spread.weight = log(_size(cycle, spread, notebook.scored) + 2)
+                spread.weighed = cycle.feasible
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints | None:
         notebook = cycle.scratch[self.name]
@@ -179,15 +182,39 @@ class PodTopologySpread:
 
     def normalize(self, cycle: Cycle, raw: Scores) -> Ints:
         """100 x (most + fewest - own) / most; nodes without the labels are left at 0."""
+        rows = cycle.state.nodes.all_rows if cycle.feasible is None else cycle.feasible
+        return self.normalize_by(cycle, raw, rows, self.yardstick(cycle, raw))
+
+    def yardstick(self, cycle: Cycle, raw: Scores) -> tuple[int, int]:
+        """The most and the fewest points of a node that is scored."""
         scored = cycle.scratch[self.name].scored
         values = np.asarray(raw, dtype=np.int64)
-        rows = cycle.feasible
-        if scored is None or rows is None:
-            return _turned(values)
-        counts = pick(scored, rows, cycle)
-        result = np.zeros(len(values), dtype=np.int64)
-        result[counts] = _turned(values[counts])
-        return result
+        if scored is not None and cycle.feasible is not None:
+            values = values[pick(scored, cycle.feasible, cycle)]
+        return int(values.max(initial=0)), int(values.min()) if len(values) else 0
+
+    def normalize_by(self, cycle: Cycle, raw: Scores, rows: Rows, yardstick: tuple[int, int]) -> Ints:
+        scored = cycle.scratch[self.name].scored
+        most, fewest = yardstick
+        values = np.asarray(raw, dtype=np.int64)
+        turned: Ints = (
+            np.full(len(values), 100, dtype=np.int64) if most == 0 else 100 * (most + fewest - values) // most
+        )
+        if scored is not None and cycle.feasible is not None:
+            turned[~pick(scored, rows, cycle)] = 0
+        return turned
+
+    def changed_rows(self, cycle: Cycle, row: int) -> Rows | None:
+        """The nodes of the same domains; for host names the node itself."""
+        notebook = cycle.scratch[self.name]
+        if not notebook.followed:
+            return None
+        shared = [
+            (spread.codes == spread.codes[row]).nonzero()[0]
+            for spread in notebook.soft
+            if spread.constraint.topology_key != HOSTNAME
+        ]
+        return np.concatenate([cycle.state.nodes.all_rows[row : row + 1], *shared])
 
     # Which constraints
 
@@ -338,13 +365,6 @@ def _crowd(spread: _Spread, row: int) -> str:
     if domain == len(spread.counts) - 1:
         return f"no {key.rpartition('/')[2]}"
     return f"{spread.counts[domain]} alike in its {key.rpartition('/')[2]}"
-
-
-def _turned(values: Ints) -> Ints:
-    most = int(values.max(initial=0))
-    if most == 0:
-        return np.full(len(values), 100, dtype=np.int64)
-    return 100 * (most + int(values.min()) - values) // most
 
 
 def _with_label_keys(constraint: SpreadConstraint, pod: Pod) -> SpreadConstraint:

@@ -13,7 +13,7 @@ from ecotone.model.arrays import Ints, Mask, Rows
 from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import Node, Pod
 from ecotone.model.selectors import Taint, Toleration
-from ecotone.scheduling.normalize import kubernetes
+from ecotone.scheduling.normalize import kubernetes, kubernetes_by, kubernetes_top
 from ecotone.scheduling.plugin import Change, Cycle, Event, Rejection, Scores, pick
 
 UNTOLERATED = "node(s) had untolerated taint(s)"
@@ -44,6 +44,12 @@ class TaintToleration:
 
     def normalize(self, cycle: Cycle, raw: Scores) -> Ints:
         return kubernetes(raw, reverse=True)
+
+    def yardstick(self, cycle: Cycle, raw: Scores) -> int:
+        return kubernetes_top(raw)
+
+    def normalize_by(self, cycle: Cycle, raw: Scores, rows: Rows, yardstick: int) -> Ints:
+        return kubernetes_by(raw, yardstick, reverse=True)
 
     def describe(self, cycle: Cycle, row: int, raw: float) -> str:
         return f"{raw:.0f} soft taint{'' if raw == 1 else 's'} not tolerated" if raw else "no soft taints"
