@@ -21,7 +21,7 @@ $(STAMP): requirements.lock pyproject.toml
 run: setup
 	$(BIN)/ecotone simulate festival -p kube-default -p sophos -p communication-aware -p netmarks -p kubedsm -p ecotone --report report
 
-# What follows the target's own arguments: make test ARGUMENTS="-k parity", make bench ARGUMENTS=decide.
+# What follows the target's own arguments: make soak ARGUMENTS="-k parity", make bench ARGUMENTS=decide.
 ARGUMENTS ?=
 
 test: setup

@@ -20,7 +20,7 @@ from ecotone.descheduling.grounds import Grounds
 from ecotone.descheduling.ledger import Ledger
 from ecotone.descheduling.missing import LONGEST
 from ecotone.model import ClusterState, Evict, Node, WorkloadKey
-from ecotone.planning.plan import make_plan
+from ecotone.planning.plan import Plan, make_plan
 from ecotone.scheduling import POLICIES
 from ecotone.scheduling.profiles.descheduler import BEST_GAIN, PLANS, DeschedulerSettings
 from ecotone.scheduling.response.graph import applications
@@ -103,10 +103,13 @@ class Bed:
         return [target for _ in range(count) for target in self.round(**more)]
 
     def why_api_stays(self, settings: DeschedulerSettings = SETTINGS) -> str:
-        profile = replace(POLICIES["ecotone"], descheduler=settings)
-        return next(
-            (each.why for each in make_plan(self.state().freeze(), profile, moves=True).stays if "api" in each.pod), ""
-        )
+        """What the rule itself says of it."""
+        kept: dict[WorkloadKey, str] = {}
+        deschedule(self.state().freeze(), "ecotone", replace(settings, told=kept.__setitem__))
+        return kept.get(WorkloadKey("default", "api"), "")
+
+    def plan(self, settings: DeschedulerSettings = SETTINGS) -> Plan:
+        return make_plan(self.state().freeze(), replace(POLICIES["ecotone"], descheduler=settings), moves=True)
 
 
 @pytest.mark.parametrize("order", [NODES, NODES[::-1], ("edge-1", "fog-1", "cloud-1", "edge-2")])
@@ -151,7 +154,7 @@ def test_a_plan_that_pays_however_near_an_unmeasured_pair_is_does_not_wait() -> 
     assert other.round() == ["fog-1"], "the way from edge-2 to cloud-1 is unknown, and no way is shorter than none"
 
 
-def test_plan_names_the_pair_that_keeps_a_pod() -> None:
+def test_the_pair_that_keeps_a_pod_is_named() -> None:
     bed = Bed("fog-1", measured=NODES)
     bed.blocked = {frozenset({"edge-1", "fog-1"})}
     assert "edge-1 - fog-1 not measured yet" in bed.why_api_stays()
@@ -159,6 +162,18 @@ def test_plan_names_the_pair_that_keeps_a_pod() -> None:
     bed.round(seconds=100.0)
     bed.now += 60.0
     assert "240 s at most" in bed.why_api_stays()
+
+
+def test_plan_does_not_wait_and_names_what_its_moves_rest_on() -> None:
+    """It has no memory of when waiting began: it shows what will be done once that is over."""
+    bed = Bed("fog-1", measured=NODES)
+    bed.blocked = {frozenset({"edge-1", "fog-1"}), frozenset({"edge-1", "edge-2"})}
+    plan = bed.plan()
+    assert [each.target for each in plan.decisions if isinstance(each, Evict)] == ["cloud-1"]
+    (note,) = [each for each in plan.notes if "nobody has measured" in each]
+    assert "edge-1 - fog-1" in note and "300 s at most" in note
+    bed.blocked = set()
+    assert not any("nobody has measured" in each for each in bed.plan().notes)
 
 
 def test_a_workload_without_any_figure_is_waited_for() -> None:
@@ -236,7 +251,7 @@ def test_a_pod_judged_alone_waits_for_the_ways_to_its_peers() -> None:
     bed = Bed("fog-1", measured=NODES)
     bed.blocked = {frozenset({"edge-1", "fog-1"}), frozenset({"edge-1", "edge-2"})}
     assert bed.rounds(int(LONGEST / ROUND), settings=SINGLE) == []
-    assert "edge-1 - fog-1 not measured yet" in bed.why_api_stays(SINGLE)
+    assert any("edge-1 - fog-1" in each for each in bed.plan(SINGLE).notes)
     assert bed.rounds(2, settings=SINGLE) == ["cloud-1"]
     bed.blocked = set()
     assert bed.rounds(2, settings=SINGLE)[0] in ("fog-1", "edge-2")

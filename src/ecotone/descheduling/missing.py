@@ -4,12 +4,13 @@ What is not known takes the pessimistic end of what is, which is right for choos
 one: when measuring begins, every figure that comes in would send pods to where the next one calls them away from. So a
 move waits as long as its gain rests on a pair of nodes without a round trip or on a workload without any figure. Some
 are never measured (a firewall, a pod that nobody scrapes): what has been missing for `LONGEST` seconds is no longer
-waited for, and then counts as it always does. Since when something is missing is kept in the policy's memory.
+waited for, and then counts as it always does. Since when something is missing is kept in the policy's memory. Who only
+asks what would be done (`plan`) has no memory, and is told what is missing instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ecotone.descheduling.grounds import Pair
 from ecotone.model.network import is_stale
@@ -26,8 +27,9 @@ _BETWEEN = " - "
 class Missing:
     """Since when what was missed is missing; `write` forgets what has come."""
 
-    def __init__(self, state: ClusterState) -> None:
+    def __init__(self, state: ClusterState, told: Callable[[Sequence[str]], None] | None = None) -> None:
         self._state = state
+        self._told = told
         kept = state.memory.get(MEMORY)
         self._since = {
             str(name): float(at)
@@ -45,10 +47,10 @@ class Missing:
             if self._state.now - since < LONGEST:
                 waiting.append(name)
                 longest = max(longest, LONGEST - (self._state.now - since))
-        if not waiting:
+        if waiting and self._told is not None:
+            self._told(waiting)
             return None
-        more = f" and {len(waiting) - _NAMED} more" if len(waiting) > _NAMED else ""
-        return f"{', '.join(waiting[:_NAMED])}{more} not measured yet; it waits for that, {longest:.0f} s at most"
+        return f"{listed(waiting)} not measured yet; it waits for that, {longest:.0f} s at most" if waiting else None
 
     def write(self, memory: Mapping[str, object]) -> dict[str, object]:
         """What is not asked about in one round may be in the next: it is forgotten when it is known, or gone."""
@@ -64,6 +66,11 @@ class Missing:
             return name in named and not _measured(self._state, named[name])
         index = self._state.nodes.index
         return one in index and other in index and self._state.network.between(index[one], index[other]) is None
+
+
+def listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def unmeasured(state: ClusterState, keys: Iterable[WorkloadKey]) -> list[WorkloadKey]:

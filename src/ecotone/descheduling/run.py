@@ -31,7 +31,7 @@ class Run:
         self.state = ClusterState.of(snapshot)
         self.settings = settings
         self.ledger = Ledger(self.state, settings)
-        self.missing = Missing(self.state)
+        self.missing = Missing(self.state, settings.unmeasured)
         self.moves: list[Evict] = []
         Reservations(self.state)  # what earlier moves hold is not free for new ones
 

@@ -18,7 +18,7 @@ from ecotone.descheduling.run import Run
 from ecotone.model.decisions import Evict
 from ecotone.model.objects import Pod, WorkloadKey
 from ecotone.model.snapshot import Snapshot
-from ecotone.scheduling.profiles.descheduler import BEST_GAIN, THESIS, DeschedulerSettings
+from ecotone.scheduling.profiles.descheduler import BEST_GAIN, DeschedulerSettings
 from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.profiles.windows import is_open
 
@@ -105,8 +105,7 @@ class _Judge:
         if not pod.ready:
             return "it is not Ready"
         told = self._told.get(pod.kind.workload)
-        missing = None if settings.rule == THESIS.rule else self._now.waits_for(found)
-        return told or self._now.why_not_worth(found) or missing or self._afterwards(pod, settings)
+        return told or self._now.why_not_worth(found) or self._afterwards(pod, settings)
 
     def _afterwards(self, pod: Pod, settings: DeschedulerSettings) -> str:
         """The reasons that only this run's own moves bring."""

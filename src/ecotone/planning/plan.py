@@ -6,10 +6,12 @@ leave it. Nothing is changed: the command line prints a plan, an executor carrie
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ecotone.descheduling import deschedule
+from ecotone.descheduling.missing import LONGEST, listed
 from ecotone.descheduling.staying import Stay, staying
 from ecotone.model.decisions import Bind, Decision, Evict, as_document
 from ecotone.model.objects import WorkloadKey
@@ -47,7 +49,8 @@ def make_plan(snapshot: Snapshot, policy: Policy, *, moves: bool = False, namesp
         after = played(snapshot, decisions).freeze()
         new = {each.pod for each in decisions if isinstance(each, Bind)}
         kept: dict[WorkloadKey, str] = {}
-        found = deschedule(after, profile, _telling(profile, kept)).decisions
+        unmeasured: dict[str, None] = {}
+        found = deschedule(after, profile, _telling(profile, kept, unmeasured)).decisions
         decisions += [
             each
             for each in found
@@ -61,6 +64,9 @@ def make_plan(snapshot: Snapshot, policy: Policy, *, moves: bool = False, namesp
         later = played(snapshot, decisions)
         notes += single_points_of_failure(later)
         told = [each for each in advice(later.freeze(), profile) if each.concerns(namespace)]
+        if unmeasured and any(isinstance(each, Evict) for each in decisions):
+            rest = f"moves rest on figures that nobody has measured: {listed(list(unmeasured))}"
+            notes.append(f"{rest}; a descheduler at work waits for them first, {LONGEST:.0f} s at most")
         if profile.descheduler is None:
             notes.append(f"policy {profile.name} has no descheduler: nothing that runs is moved")
     # Found by name when needed: the figures of some policies bring SciPy along, which loads slower than most plans.
@@ -70,8 +76,15 @@ def make_plan(snapshot: Snapshot, policy: Policy, *, moves: bool = False, namesp
     )
 
 
-def _telling(profile: Profile, kept: dict[WorkloadKey, str]) -> DeschedulerSettings | None:
-    return None if profile.descheduler is None else replace(profile.descheduler, told=kept.__setitem__)
+def _telling(profile: Profile, kept: dict[WorkloadKey, str], unmeasured: dict[str, None]) -> DeschedulerSettings | None:
+    """The profile's settings for somebody who wants to know: what stays and why, and what moves rest on unmeasured."""
+    if profile.descheduler is None:
+        return None
+
+    def note(names: Sequence[str]) -> None:
+        unmeasured.update(dict.fromkeys(names))
+
+    return replace(profile.descheduler, told=kept.__setitem__, unmeasured=note)
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:

@@ -233,6 +233,7 @@ async def hostile(url: str) -> dict[int, int]:
     return seen
 
 
+@pytest.mark.alone
 def test_500_hostile_requests_leave_it_small_and_attentive() -> None:
     with served("--wait=30") as server:
         before = server.resident()

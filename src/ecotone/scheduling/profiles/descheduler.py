@@ -6,7 +6,7 @@ solvers. Every rule comes with settings of its own, from which a profile starts;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -29,7 +29,8 @@ class DeschedulerSettings:
     by. `args` are the rule's own. `stays`: why a pod is not to be moved, for reasons that whoever carries the moves out
     knows and the snapshot does not. `only`: the workloads that are looked at, when everything else stays anyway, so that a
     round about one application does not go through the whole cluster. `told`: is told of workloads that stay by a decision
-    about their whole application, and why. None of these three is ever part of a profile.
+    about their whole application, and why. `unmeasured`: is told of figures that a move rests on and nobody has measured;
+    moves then do not wait for them. None of these four is ever part of a profile.
     """
 
     rule: str = "best-gain"
@@ -55,6 +56,7 @@ class DeschedulerSettings:
     stays: Callable[[Pod], str | None] | None = None
     only: frozenset[WorkloadKey] | None = None
     told: Callable[[WorkloadKey, str], None] | None = None
+    unmeasured: Callable[[Sequence[str]], None] | None = None
 
 
 BEST_GAIN = DeschedulerSettings()
