@@ -59,7 +59,7 @@ class NodeRuntime:
 
         def ready() -> bool:
             found[:] = _children(outer.pid)
-            return bool(found) and os.path.exists(f"/proc/{found[0]}/root/run/node-ready")  # noqa: PTH110
+            return bool(found) and os.path.exists(Path("/proc", str(found[0]), "root", "run", "node-ready"))  # noqa: PTH110
 
         processes.wait_until(ready, seconds=20, what=f"process 1 of {self.node.name}", log=log)
         return Daemon(f"{self.node.name}/init", found[0], processes.start_time(found[0]) or 0)
