@@ -51,9 +51,10 @@ def test_where_a_service_between_two_ends_up(deadline: str, policy: Profile, nod
 
 
 def test_a_pod_waits_rather_than_miss_a_hard_deadline_and_misses_a_soft_one_rather_than_wait() -> None:
-    """One by one, api would be placed beside its database before anybody knows of web; looked at together, it never moves."""
+    """One by one, api would be placed beside its database before anybody knows of web; looked at together, it never moves.
+    Seed 2 creates api first."""
     hard, soft = (
-        Simulation(read_scenario(CHATTY % told, file="chatty.yaml"), Engine(ECOTONE), seed=1).run()
+        Simulation(read_scenario(CHATTY % told, file="chatty.yaml"), Engine(ECOTONE), seed=2).run()
         for told in (", deadline: 20ms", ", deadline: 20ms, soft: true")
     )
     assert hard.unplaced == ["web-1"]

@@ -8,6 +8,8 @@ import pytest
 
 from ecotone.model import Decisions, Snapshot
 from ecotone.model.decisions import DeletionCost
+from ecotone.scheduling import POLICIES
+from ecotone.sim.control.engine import Engine
 from ecotone.sim.simulation import Outcome
 from sim.firstfit import FirstFit, Mover
 from sim.scenarios import run, simulation
@@ -290,3 +292,16 @@ def test_a_scale_down_takes_the_pod_of_least_deletion_cost() -> None:
     sim = simulation(CLUSTER + text + load(), orchestrator=Pricer())
     sim.run()
     assert [pod.name for pod in sim.services[0].pods] == ["web-2"]
+
+
+@pytest.mark.parametrize("policy", ["kube-default", "communication-aware", "first-fit"])
+def test_every_trial_draws_the_order_in_which_pods_come_to_the_scheduler(policy: str) -> None:
+    """Pods of one instant keep the order in which they were created, under policies that take the oldest first, too."""
+    services = ", ".join(f"{{name: {name}, replicas: 2, {WEB}}}" for name in ("web", "api", "db"))
+    orders = set()
+    for seed in range(8):
+        binds = run(CLUSTER + app(services) + load(), orchestrator=Engine(POLICIES[policy]), seed=seed).binds
+        order = [each.service for each in binds]
+        assert order[::2] == order[1::2]
+        orders.add(tuple(order))
+    assert len(orders) > 3

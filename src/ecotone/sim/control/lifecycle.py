@@ -13,7 +13,7 @@ replacement, or a pod that was started again, has to set its connections up agai
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil, log2
+from math import ceil, inf, log2
 
 from ecotone.sim.cluster import SimNode, SimPod, SimService
 from ecotone.sim.flow import Flow
@@ -21,6 +21,7 @@ from ecotone.sim.kernel import SCHEDULING, Kernel
 from ecotone.sim.scenario.schema import REGISTRY, Control
 
 SURGE_PATIENCE = 60.0  # seconds beyond the start-up time
+_APART = 1e-6  # seconds between pods created at one instant, so that queues keep the order in which they came
 
 
 class Lifecycle:
@@ -49,6 +50,7 @@ class Lifecycle:
         self.pending: list[SimPod] = []
         self.by_name: dict[str, SimPod] = {}
         self.lost_to_evictions = 0
+        self._newest = -inf  # when the last pod was created
 
     def create_initial(self, order: list[SimService]) -> None:
         """The first pods, created in the given order of services."""
@@ -247,7 +249,8 @@ class Lifecycle:
     def _create(self, service: SimService) -> SimPod:
         service.made += 1
         name = f"{service.name}-{service.made}"
-        pod = SimPod(service, name=name, uid=f"uid-{name}", created=self._kernel.now)
+        self._newest = max(self._kernel.now, self._newest + _APART)
+        pod = SimPod(service, name=name, uid=f"uid-{name}", created=self._newest)
         service.pods.append(pod)
         self.pending.append(pod)
         self.by_name[name] = pod
