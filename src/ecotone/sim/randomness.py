@@ -8,10 +8,13 @@ differences between them are differences of policy.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from hashlib import blake2b
+from typing import TypeVar
 
 import numpy as np
 
+T = TypeVar("T")
 _BATCH = 512
 
 
@@ -24,6 +27,13 @@ def derive(seed: int, *purpose: str | int) -> int:
 def stream(seed: int, *purpose: str | int) -> random.Random:
     """Uniform and normal draws for one purpose."""
     return random.Random(derive(seed, *purpose))
+
+
+def creation_order(services: Sequence[T], seed: int) -> list[T]:
+    """The order in which the trial with this seed creates its first pods, simulated or real."""
+    order = list(services)
+    stream(seed, "creation order").shuffle(order)
+    return order
 
 
 class Exponentials:

@@ -24,7 +24,7 @@ from ecotone.sim.control.orchestration import Orchestrator
 from ecotone.sim.flow import Flow
 from ecotone.sim.kernel import AUTOSCALE, DESCHEDULE, EVENTS, SAMPLES, SCHEDULING, TRACES, Kernel
 from ecotone.sim.network import Network
-from ecotone.sim.randomness import derive, stream
+from ecotone.sim.randomness import creation_order, derive, stream
 from ecotone.sim.recorder import SERIES_SECONDS, Recorder
 from ecotone.sim.scenario.schema import LinkChange, NodeChange, Scenario
 from ecotone.sim.users import Entrance, OpenLoop, User
@@ -182,8 +182,7 @@ class Simulation:
         return entrances
 
     def _create_pods(self, seed: int) -> None:
-        order = list(self.services)
-        stream(seed, "creation order").shuffle(order)
+        order = creation_order(self.services, seed)
         for service in order:
             trace = self.scenario.application.traces.get(service.name)
             if trace and trace[0][0] == 0.0:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,12 @@ from ecotone.testbed.bed import Bed
 from ecotone.testbed.processes import wait_until
 
 NAMESPACE = "chain"
+NODE_LEASES = "kube-node-lease"
 MIDDLE = "api"
 CONVERGED_SECONDS = 240.0
 SETTLE_SECONDS, QUICK_SECONDS = 40.0, 10.0
 LOOK_SECONDS = 2.0
+STEADY_SECONDS = 10.0  # that all must stay as it should be: statuses from before a fault are overwritten within them
 ANSWER_SECONDS = 60.0
 START_SECONDS, HEALING_SECONDS = 90.0, 20.0  # of a bed, and of a fault: for the estimate
 FILE = "testbed-faults.json"
@@ -126,12 +129,14 @@ def _suffer(player: Player, users: Users, fault: Fault, began: float, *, settle:
             time.sleep(LOOK_SECONDS)
     finally:
         fault.heal(player, node)
-    healed = time.monotonic()
-    converged, waited_for = _converged(bed, healed)
+    healed, healed_at = time.monotonic(), datetime.now(UTC)
+    converged, waited_for = settling(
+        lambda: unsettled(bed) + silent(_items(bed, "leases", "-n", NODE_LEASES), healed_at)
+    )
     moved = len({uid for uid, pod in pods(bed).items() if uid not in old and _service(pod) == MIDDLE})
     time.sleep(settle)
     sent = users.sent()
-    first, last = start - began, healed - began + (converged or CONVERGED_SECONDS)
+    first, last = start - began, healed - began + (CONVERGED_SECONDS if converged is None else converged)
     during = [each for each in sent if first <= each.at <= last]
     return Found(
         fault=fault.name,
@@ -150,15 +155,34 @@ def _suffer(player: Player, users: Users, fault: Fault, began: float, *, settle:
     )
 
 
-def _converged(bed: Bed, healed: float) -> tuple[float | None, list[str]]:
-    """Seconds after healing until everything is as it should be, None if that did not happen; and what was so last."""
+def settling(
+    look: Callable[[], list[str]],
+    *,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> tuple[float | None, list[str]]:
+    """Seconds from now until `look` finds nothing and goes on finding nothing, or None; and what it found last."""
+    began = clock()
     last: list[str] = []
-    while time.monotonic() - healed < CONVERGED_SECONDS:
-        if not (found := unsettled(bed)):
-            return round(time.monotonic() - healed, 1), last
-        last = found
-        time.sleep(LOOK_SECONDS)
+    since: float | None = None
+    while clock() - began < CONVERGED_SECONDS:
+        if found := look():
+            last, since = found, None
+        else:
+            since = clock() if since is None else since
+            if clock() - since >= STEADY_SECONDS:
+                return round(since - began, 1), last
+        sleep(LOOK_SECONDS)
     return None, last
+
+
+def silent(leases: list[dict[str, Any]], since: datetime) -> list[str]:
+    """Nodes whose kubelet has not renewed its lease since then: what is known of them and their pods is from before."""
+    return [
+        f"kubelet of {each['metadata']['name']}"
+        for each in leases
+        if datetime.fromisoformat(each["spec"]["renewTime"]) < since
+    ]
 
 
 def unsettled(bed: Bed) -> list[str]:

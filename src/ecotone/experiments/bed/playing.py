@@ -27,7 +27,7 @@ from ecotone.experiments.campaign.record import Breakdown, Run
 from ecotone.experiments.campaign.runs import figures
 from ecotone.services.install import input_proxy, installation
 from ecotone.sim.parts import NAMES, UNANSWERED
-from ecotone.sim.randomness import stream
+from ecotone.sim.randomness import creation_order, derive
 from ecotone.sim.recorder import Recorder
 from ecotone.sim.scenario.schema import Scenario
 from ecotone.sim.simulation import Outcome
@@ -202,8 +202,7 @@ class Player:
         return found
 
     def deploy(self, scenario: Scenario, contender: Contender, namespace: str, *, trial: int, seed: int) -> None:
-        services = list(scenario.application.services)
-        stream(seed, "created", trial).shuffle(services)
+        services = creation_order(scenario.application.services, derive(seed, "trial", trial))
         shuffled = replace(scenario, application=replace(scenario.application, services=tuple(services)))
         group: dict[str, Any] = {"runPeriod": 5, "window": "20s", "name": scenario.application.name, "dialect": "envoy"}
         self.bed.apply(application_objects(shuffled, namespace=namespace, scheduler=contender.scheduler))
