@@ -2,7 +2,7 @@
 
 An export of fifty megabytes has five million places, and nobody asks for one of them unless there is an error. So a file
 is first read straight into dictionaries and lists. Whatever is out of the ordinary (anchors, tags, merge keys, equal
-keys, keys that are no text, great depth, anything invalid) ends this reading with `NotPlainError`, and `yamlpos` reads
+keys, keys that are no text, great depth, anything invalid) ends this reading with `NotPlainError`, and `positions` reads
 the file again with the care it takes to say what is wrong, and where. What is read here is what is read there.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from ecotone.manifests.yamlpos import (
+from ecotone.manifests.yaml.positions import (
     INTEGER,
     LOADER,
     LONGEST_NUMBER,

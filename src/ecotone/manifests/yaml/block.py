@@ -1,9 +1,9 @@
 """The YAML that kubectl writes, read without a YAML library: nested blocks of short texts, and nothing else.
 
 A program that starts reads one file before it can ask its first question, its kubeconfig, and loading a library for it
-takes longer than everything else up to there. What is read here is what `yamlpos` would read; at the first thing that is
+takes longer than everything else up to there. What is read here is what `positions` would read; at the first thing that is
 out of the ordinary (a number, a comment, an anchor, a flow, text over several lines) the answer is None, and the caller
-asks `yamlpos`, which can also say what is wrong, and where.
+asks `positions`, which can also say what is wrong, and where.
 """
 
 from __future__ import annotations

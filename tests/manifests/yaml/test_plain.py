@@ -12,8 +12,8 @@ import yaml
 from cli.fuzzing import CLUSTER, TEMPLATE, written
 from ecotone.manifests import decoding
 from ecotone.manifests.decoding import decode
-from ecotone.manifests.yamlplain import NotPlainError, load_plain
-from ecotone.manifests.yamlpos import Limits, load_documents
+from ecotone.manifests.yaml.plain import NotPlainError, load_plain
+from ecotone.manifests.yaml.positions import Limits, load_documents
 from ecotone.model.errors import InputError
 
 ORDINARY = b"""\

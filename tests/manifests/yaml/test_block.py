@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecotone.manifests.yamlblock import read_blocks
-from ecotone.manifests.yamlpos import load_document
+from ecotone.manifests.yaml.block import read_blocks
+from ecotone.manifests.yaml.positions import load_document
 from ecotone.model.errors import InputError
 
 CONFIG = """\

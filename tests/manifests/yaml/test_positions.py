@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ecotone.manifests.spelling import did_you_mean, nearest
-from ecotone.manifests.yamlpos import Limits, load_document, load_documents, resolve
+from ecotone.manifests.yaml.positions import Limits, load_document, load_documents, resolve
 from ecotone.model.errors import InputError
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from ecotone.manifests.yamlpos import resolve
+from ecotone.manifests.yaml.positions import resolve
 
 _BASE: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
