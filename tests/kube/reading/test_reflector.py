@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ecotone.kube import reflector as module
 from ecotone.kube.backoff import Backoff
-from ecotone.kube.reflector import Reflector
+from ecotone.kube.reading import reflector as module
+from ecotone.kube.reading.reflector import Reflector
+from ecotone.kube.reading.watching import EventDecoder, Meta
 from ecotone.kube.resources import PODS
-from ecotone.kube.watching import EventDecoder, Meta
 from kube.stub import Stub, event, hang, listing, refuse, serving, thing, watch
 
 

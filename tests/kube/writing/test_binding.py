@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ecotone.kube.binding import Bound, Outcome, bind
 from ecotone.kube.errors import UnreachableError
+from ecotone.kube.writing.binding import Bound, Outcome, bind
 from kube.stub import Answer, hang, refuse, reply, serving
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 
-from ecotone.kube.events import BURST, HELD_SECONDS, EventRecorder, Regarding
+from ecotone.kube.writing.events import BURST, HELD_SECONDS, EventRecorder, Regarding
 from kube.stub import reply, serving
 
 POD = Regarding("Pod", "default", "web-1", "uid-1")

@@ -17,8 +17,8 @@ import msgspec
 
 from ecotone.kube.client import STRATEGIC_PATCH, ApiClient, decode
 from ecotone.kube.errors import ApiError
+from ecotone.kube.reading.watching import Partial
 from ecotone.kube.resources import PODS
-from ecotone.kube.watching import Partial
 
 
 class EvictionOutcome(Enum):

@@ -23,8 +23,8 @@ import msgspec
 from ecotone.kube.backoff import Backoff
 from ecotone.kube.client import ApiClient
 from ecotone.kube.errors import ApiError, UnreachableError
+from ecotone.kube.reading.watching import EventDecoder, Meta, Partial, StreamError
 from ecotone.kube.resources import Resource
-from ecotone.kube.watching import EventDecoder, Meta, Partial, StreamError
 from ecotone.model.errors import OutsideError
 
 log = logging.getLogger(__name__)
