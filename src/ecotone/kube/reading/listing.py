@@ -24,7 +24,7 @@ from ecotone.manifests import wire
 from ecotone.manifests.decoding import Found
 from ecotone.manifests.files import Amend
 from ecotone.manifests.store import ObjectStore
-from ecotone.model.network import DEFAULT_MAX_AGE
+from ecotone.model.columns.network import DEFAULT_MAX_AGE
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from ecotone.model.arrays import Ints, Rows
-from ecotone.model.kinds import KindIndex
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.kinds import KindIndex
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.objects import HostPort, Pod, PodKind
 from ecotone.model.quantity import MOST_ON_A_NODE
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from ecotone.model.network import Network, NetworkMap, Way
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.network import Network, NetworkMap, Way
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.objects import Coordinates, Node
 from reference.random_worlds import worlds
 from reference.world import World, latency

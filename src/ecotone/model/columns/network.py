@@ -17,7 +17,7 @@ from typing import TypeGuard
 import numpy as np
 
 from ecotone.model.arrays import Floats, Mask, Rows
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.nodes import NodeTable
 
 DEFAULT_MAX_AGE = 300.0
 # Clocks differ a little; what claims to be measured later than this is wrong.

@@ -7,10 +7,11 @@ from functools import partial
 import numpy as np
 import pytest
 
+from ecotone.model.columns.kinds import KindIndex, fixed_pair
+from ecotone.model.columns.nodes import NodeTable
+from ecotone.model.columns.usage import Counts
 from ecotone.model.draw import draws, hash_texts
 from ecotone.model.errors import did_you_mean
-from ecotone.model.kinds import KindIndex, fixed_pair
-from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import HostPort, Node, Pod, PodKind, PodSpec, WorkloadKey
 from ecotone.model.selectors import (
     EVERYTHING,
@@ -25,7 +26,6 @@ from ecotone.model.selectors import (
     Toleration,
 )
 from ecotone.model.state import ClusterState
-from ecotone.model.usage import Counts
 
 
 def nodes() -> NodeTable:
