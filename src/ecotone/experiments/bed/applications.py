@@ -16,7 +16,7 @@ from ecotone.experiments.bed.parts import chosen
 from ecotone.experiments.bed.scenarios import CONTROL, STARTUP
 from ecotone.experiments.campaign.registry import Options, Result
 from ecotone.sim.scenario import Scenario, load_scenario, read_scenario
-from ecotone.sim.scenario.kubedsm import KubeDsm
+from ecotone.sim.scenario.families.kubedsm import KubeDsm
 from ecotone.sim.scenario.schema import Load
 
 WARMUP, SECONDS, QUICK_SECONDS = 30.0, 60.0, 30.0

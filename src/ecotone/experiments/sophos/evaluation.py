@@ -25,7 +25,7 @@ from ecotone.experiments.sophos.decomposition import behind, decomposition, part
 from ecotone.scheduling import POLICIES, Profile
 from ecotone.sim.randomness import stream
 from ecotone.sim.scenario import read_scenario
-from ecotone.sim.scenario.sock_shop import ENTRIES, LATENCIES, SockShop
+from ecotone.sim.scenario.families.sock_shop import ENTRIES, LATENCIES, SockShop
 
 PUBLISHED = {10: 0.39, 100: 0.56, 200: 0.66, 300: 0.68, 500: 0.70}
 USERS = (10, 25, 50, 75, 100, 150)
