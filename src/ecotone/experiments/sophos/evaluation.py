@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ecotone.experiments.campaign import best_static as bound
+from ecotone.experiments.campaign.best_static import bound
+from ecotone.experiments.campaign.best_static.distance import distance_figures, distance_notes, distances
 from ecotone.experiments.campaign.comparison import known, summarise
-from ecotone.experiments.campaign.distance_to_best import distance_figures, distance_notes, distances
 from ecotone.experiments.campaign.grid import BASELINE, Findings, Grid, run_campaign
 from ecotone.experiments.campaign.record import Run
 from ecotone.experiments.campaign.registry import Options, Result, Table

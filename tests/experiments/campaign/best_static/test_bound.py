@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from ecotone.experiments.campaign.best_static import NAME
+from ecotone.experiments.campaign.best_static.bound import NAME
 from ecotone.experiments.campaign.runs import Job, execute
 from experiments.campaign.two_phases import TEXT
 

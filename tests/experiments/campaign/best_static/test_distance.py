@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ecotone.experiments.campaign.distance_to_best import distance_figures, distance_notes, distances
+from ecotone.experiments.campaign.best_static.distance import distance_figures, distance_notes, distances
 from ecotone.experiments.campaign.grid import Findings, Grid, run_campaign
 from ecotone.experiments.campaign.record import Run
 from ecotone.scheduling import POLICIES

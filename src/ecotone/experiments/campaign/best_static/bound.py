@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil
 
-from ecotone.experiments.campaign.static_candidates import candidates, scaled
+from ecotone.experiments.campaign.best_static.candidates import candidates, scaled
 from ecotone.model import Bind, ClusterState, Decisions, Pod, Snapshot
 from ecotone.scheduling import resolve
 from ecotone.scheduling.evaluation import Evaluation

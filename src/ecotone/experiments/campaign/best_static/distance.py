@@ -1,4 +1,4 @@
-"""How far a policy is from the best static placement of each phase (`best_static`), for each latency and number of users.
+"""How far a policy is from the best static placement of each phase (`bound`), for each latency and number of users.
 
 Both meet the users of the first trial, so the comparison is paired: over the whole run, and phase by phase, as one
 phase's API alone may decide the whole run's p95.
