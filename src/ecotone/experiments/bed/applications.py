@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ecotone.experiments.bed.campaign import Campaign, play_all, table
-from ecotone.experiments.bed.contenders import ECOTONE, KUBE_DEFAULT, Contender
 from ecotone.experiments.bed.fitting import smaller, with_room
 from ecotone.experiments.bed.parts import chosen
+from ecotone.experiments.bed.playing.contenders import ECOTONE, KUBE_DEFAULT, Contender
 from ecotone.experiments.bed.scenarios import CONTROL, STARTUP
 from ecotone.experiments.campaign.registry import Options, Result
 from ecotone.sim.scenario import Scenario, load_scenario, read_scenario

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ecotone.experiments.bed.false_clock import LIBRARIES, FalseClock
+from ecotone.experiments.bed.playing.false_clock import LIBRARIES, FalseClock
 
 _ASK = "import sys, time\nfor _ in sys.stdin: print(time.time(), time.monotonic(), flush=True)"
 

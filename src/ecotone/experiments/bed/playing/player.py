@@ -17,12 +17,12 @@ from typing import Any
 
 from msgspec.structs import replace as replace_fields
 
-from ecotone.experiments.bed.contenders import Contender, upstream_policy
-from ecotone.experiments.bed.false_clock import FalseClock
 from ecotone.experiments.bed.fitting import INFRASTRUCTURE
 from ecotone.experiments.bed.overhead import per_visit
-from ecotone.experiments.bed.scaling import Scaling, changes
-from ecotone.experiments.bed.watching import Watching, edge_latency_ms
+from ecotone.experiments.bed.playing.contenders import Contender, upstream_policy
+from ecotone.experiments.bed.playing.false_clock import FalseClock
+from ecotone.experiments.bed.playing.scaling import Scaling, changes
+from ecotone.experiments.bed.playing.watching import Watching, edge_latency_ms
 from ecotone.experiments.campaign.record import Breakdown, Run
 from ecotone.experiments.campaign.runs import figures
 from ecotone.services.install import input_proxy, installation

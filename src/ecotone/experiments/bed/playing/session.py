@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ecotone.experiments.bed.false_clock import FalseClock
-from ecotone.experiments.bed.playing import Player
+from ecotone.experiments.bed.playing.false_clock import FalseClock
+from ecotone.experiments.bed.playing.player import Player
 from ecotone.model.errors import OutsideError
 from ecotone.sim.scenario.schema import Scenario
 from ecotone.testbed.bed import DEFAULT_CORES, Bed

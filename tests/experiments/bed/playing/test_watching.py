@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ecotone.experiments.bed.playing import fits_nowhere
-from ecotone.experiments.bed.watching import Watching
+from ecotone.experiments.bed.playing.player import fits_nowhere
+from ecotone.experiments.bed.playing.watching import Watching
 from ecotone.testbed.bed import Bed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from ecotone.experiments.bed.playing import Player, still_coming
+from ecotone.experiments.bed.playing.player import Player, still_coming
 from ecotone.testbed.bed import Bed
 
 
