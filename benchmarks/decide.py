@@ -23,8 +23,8 @@ from time import process_time
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
+from ecotone.model.columns.network import NetworkMap
 from ecotone.model.decisions import Bind
-from ecotone.model.network import NetworkMap
 from ecotone.model.objects import Measured, Node, Pod, PodKind, PodSpec, ServiceSelector, Workload, WorkloadKey
 from ecotone.model.selectors import LabelSelector, Taint
 from ecotone.model.state import ClusterState

@@ -19,7 +19,7 @@ import msgspec
 
 from ecotone.kube import resources
 from ecotone.kube.client import ApiClient
-from ecotone.kube.reflector import Reflector
+from ecotone.kube.reading.reflector import Reflector
 from ecotone.manifests import wire
 from ecotone.manifests.store import ObjectStore
 from ecotone.model.state import ClusterState

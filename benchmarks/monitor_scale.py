@@ -31,9 +31,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from control_plane.cluster import Cluster
 from control_plane.objects import deployment, node, pod
 from ecotone.kube.client import ApiClient
-from ecotone.kube.events import EventRecorder
 from ecotone.kube.kubeconfig import connect
 from ecotone.kube.resources import NAMESPACES, NODES, PODS, STATEFUL_SETS, Resource
+from ecotone.kube.writing.events import EventRecorder
 from ecotone.services.install.crds import crds
 from ecotone.services.monitor.annotations import Rules
 from ecotone.services.monitor.application_part import ApplicationPart

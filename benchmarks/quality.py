@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ecotone.experiments.campaign.best_static import NAME as BOUND
+from ecotone.experiments.campaign.best_static.bound import NAME as BOUND
 from ecotone.experiments.campaign.quality import OURS, published_for, quality_table, verdict
 from ecotone.experiments.campaign.record import Run
 from ecotone.experiments.campaign.runs import Job

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ecotone.sim.control.engine import Engine
 from ecotone.sim.scenario import Scenario, read_scenario
-from ecotone.sim.scenario.sock_shop import SockShop
+from ecotone.sim.scenario.families.sock_shop import SockShop
 from ecotone.sim.simulation import Simulation
 
 

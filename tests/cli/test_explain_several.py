@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cli.running import Run
-from ecotone.manifests.yamltext import yaml_text
+from ecotone.manifests.yaml.text import yaml_text
 from manifests.builders import node, owned, pod
 
 

@@ -14,7 +14,7 @@ import pytest
 from cli.running import Run
 from ecotone.cli.schema import SCHEMAS, Kind
 from ecotone.manifests.configuration import configuration_document, parse_configuration
-from ecotone.manifests.yamlpos import load_document
+from ecotone.manifests.yaml.positions import load_document
 from ecotone.model.errors import InputError
 from ecotone.scheduling import POLICIES
 from ecotone.sim.scenario import builtin_scenarios, grammar, read_scenario

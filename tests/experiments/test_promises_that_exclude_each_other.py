@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ecotone.experiments.campaign.best_static import NAME as BOUND
+from ecotone.experiments.campaign.best_static.bound import NAME as BOUND
+from ecotone.experiments.campaign.best_static.candidates import scaled
 from ecotone.experiments.campaign.quality import OURS, P95, SETTLED, best_published
-from ecotone.experiments.campaign.static_candidates import scaled
 from ecotone.model.arrays import Floats, Ints
 from ecotone.sim.call_tree import CallTree, Planner, Step
 from ecotone.sim.scenario import Scenario, builtin_scenarios, read_scenario

@@ -10,8 +10,8 @@ from aiohttp import web
 from ecotone.kube import client as module
 from ecotone.kube.client import decode
 from ecotone.kube.errors import ApiError, TooLargeError, UnreachableError
+from ecotone.kube.reading.watching import Partial
 from ecotone.kube.resources import NODES, PODS
-from ecotone.kube.watching import Partial
 from ecotone.model.errors import InputError
 from kube.stub import serving
 

@@ -8,7 +8,7 @@ import msgspec
 
 from ecotone.manifests import wire
 from ecotone.manifests.files import read_paths
-from ecotone.manifests.yamltext import yaml_text
+from ecotone.manifests.yaml.text import yaml_text
 
 VERSIONS = {"": "v1", "ecotone.dev": "ecotone.dev/v1alpha1"}
 

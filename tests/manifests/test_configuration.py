@@ -5,7 +5,7 @@ import yaml
 
 from ecotone.manifests.configuration import configuration_document, parse_configuration, read_configuration
 from ecotone.manifests.configuration.arguments import arguments
-from ecotone.manifests.yamltext import yaml_text
+from ecotone.manifests.yaml.text import yaml_text
 from ecotone.model.errors import InputError
 from ecotone.scheduling import POLICIES, DeschedulerSettings, Framework, Objective, Profile, Solver, Use
 from ecotone.scheduling.profiles.descheduler import BEST_GAIN, TARGETS, THESIS

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ecotone.manifests.files import read_paths
 from ecotone.manifests.writing.snapshot import snapshot_documents
-from ecotone.manifests.yamltext import yaml_text
+from ecotone.manifests.yaml.text import yaml_text
 from ecotone.model.errors import InputError
 from ecotone.model.snapshot import Snapshot
 from ecotone.planning.plan import make_plan

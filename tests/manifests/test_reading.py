@@ -7,7 +7,7 @@ import yaml
 from ecotone.manifests import decoding
 from ecotone.manifests import files as reading
 from ecotone.manifests.files import read_objects, read_paths
-from ecotone.manifests.yamlpos import Limits
+from ecotone.manifests.yaml.positions import Limits
 from ecotone.model.errors import InputError
 from ecotone.model.objects import WorkloadKey
 from manifests.builders import node, owned, pod, snapshot_of, thing

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ecotone.manifests.files import read_paths
 from ecotone.manifests.writing.snapshot import snapshot_documents
-from ecotone.manifests.yamlpos import load_documents
-from ecotone.manifests.yamltext import yaml_text
+from ecotone.manifests.yaml.positions import load_documents
+from ecotone.manifests.yaml.text import yaml_text
 from ecotone.model.decisions import Bind
 from ecotone.model.objects import Coordinates, Measured, WorkloadKey
 from ecotone.model.state import ClusterState

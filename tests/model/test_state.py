@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from ecotone.model.availability import available
-from ecotone.model.network import NetworkMap
-from ecotone.model.nodes import MEASUREMENTS, NodeTable
+from ecotone.model.columns.network import NetworkMap
+from ecotone.model.columns.nodes import MEASUREMENTS, NodeTable
 from ecotone.model.objects import HostPort, Measured, Node, Pod, PodKind, PodSpec, Workload, WorkloadKey
 from ecotone.model.selectors import Requirement, Taint
 from ecotone.model.snapshot import Snapshot

@@ -8,7 +8,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from ecotone.model.network import NetworkMap
+from ecotone.model.columns.network import NetworkMap
 from ecotone.model.objects import Coordinates, Measured, Node, Pod, PodKind, PodSpec, Workload, WorkloadKey
 from reference.world import World
 

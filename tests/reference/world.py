@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeGuard
 
-from ecotone.model.network import NetworkMap
+from ecotone.model.columns.network import NetworkMap
 from ecotone.model.objects import Node, Pod, Workload
 from ecotone.model.state import ClusterState
 

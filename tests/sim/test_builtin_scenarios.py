@@ -11,7 +11,7 @@ from ecotone.model import Decisions, Snapshot
 from ecotone.placement.problem.taxi import CLOUD_MS, CLOUD_TYPES, LINKS_MS, PODS
 from ecotone.sim.control.engine import Engine
 from ecotone.sim.scenario import builtin_scenarios, load_scenario, read_scenario
-from ecotone.sim.scenario.kubedsm import FAMILY, even_shares
+from ecotone.sim.scenario.families.kubedsm import FAMILY, even_shares
 from ecotone.sim.simulation import Simulation
 from sim.scenarios import run
 

@@ -10,7 +10,7 @@ import pytest
 from ecotone.sim.call_tree import Planner
 from ecotone.sim.control.engine import Engine
 from ecotone.sim.scenario import read_scenario
-from ecotone.sim.scenario.sock_shop import SockShop
+from ecotone.sim.scenario.families.sock_shop import SockShop
 from ecotone.sim.simulation import Simulation
 from sim.firstfit import FirstFit
 from sim.scenarios import simulation

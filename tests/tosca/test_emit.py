@@ -6,7 +6,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ecotone.manifests.yamlpos import load_document
+from ecotone.manifests.yaml.positions import load_document
 from ecotone.tosca import emit
 
 WORDS = [

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ecotone.descheduling.grounds import Pair
-from ecotone.model.network import is_stale
+from ecotone.model.columns.network import is_stale
 from ecotone.model.objects import WorkloadKey
 from ecotone.model.state import ClusterState
 

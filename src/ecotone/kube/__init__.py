@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from ecotone.lazily import offered
 
 if TYPE_CHECKING:
-    from ecotone.kube.binding import Bound, Outcome, bind
     from ecotone.kube.client import ApiClient
     from ecotone.kube.errors import ApiError, UnreachableError
-    from ecotone.kube.events import EventRecorder, Regarding
-    from ecotone.kube.eviction import Evicted, EvictionOutcome, evict, preempt, set_status
     from ecotone.kube.kubeconfig import Connection, connect
     from ecotone.kube.lease import Elector, LeaseTimes
-    from ecotone.kube.reflector import Reflector, Sink
+    from ecotone.kube.reading.reflector import Reflector, Sink
+    from ecotone.kube.writing.binding import Bound, Outcome, bind
+    from ecotone.kube.writing.events import EventRecorder, Regarding
+    from ecotone.kube.writing.eviction import Evicted, EvictionOutcome, evict, preempt, set_status
 
 __all__ = [
     "ApiClient",
@@ -41,22 +41,22 @@ __getattr__ = offered(
     {
         "ApiClient": "client",
         "ApiError": "errors",
-        "Bound": "binding",
+        "Bound": "writing.binding",
         "Connection": "kubeconfig",
         "Elector": "lease",
-        "EventRecorder": "events",
-        "Evicted": "eviction",
-        "EvictionOutcome": "eviction",
+        "EventRecorder": "writing.events",
+        "Evicted": "writing.eviction",
+        "EvictionOutcome": "writing.eviction",
         "LeaseTimes": "lease",
-        "Outcome": "binding",
-        "Reflector": "reflector",
-        "Regarding": "events",
-        "Sink": "reflector",
+        "Outcome": "writing.binding",
+        "Reflector": "reading.reflector",
+        "Regarding": "writing.events",
+        "Sink": "reading.reflector",
         "UnreachableError": "errors",
-        "bind": "binding",
+        "bind": "writing.binding",
         "connect": "kubeconfig",
-        "evict": "eviction",
-        "preempt": "eviction",
-        "set_status": "eviction",
+        "evict": "writing.eviction",
+        "preempt": "writing.eviction",
+        "set_status": "writing.eviction",
     },
 )

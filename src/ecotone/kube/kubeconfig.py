@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ecotone.kube.credentials import ExecToken, FileToken, NoToken, StaticToken, TokenSource
-from ecotone.manifests.yamlblock import read_blocks
+from ecotone.manifests.yaml.block import read_blocks
 from ecotone.model.errors import InputError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -206,7 +206,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
     document = read_blocks(content)
     if document is None:
-        from ecotone.manifests.yamlpos import load_document  # the library it needs is loaded where it is needed
+        from ecotone.manifests.yaml.positions import load_document  # the library it needs is loaded where it is needed
 
         document = load_document(content, file=str(path)).plain()
     if not isinstance(document, dict):

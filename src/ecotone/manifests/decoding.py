@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from ecotone.manifests import wire
-from ecotone.manifests.yamlplain import NotPlainError, PlainDocument, Watch, load_plain
-from ecotone.manifests.yamlpos import Limits, Node, load_documents
+from ecotone.manifests.yaml.plain import NotPlainError, PlainDocument, Watch, load_plain
+from ecotone.manifests.yaml.positions import Limits, Node, load_documents
 from ecotone.model.errors import InputError, did_you_mean
 
 YAML_LIMITS = Limits()

@@ -21,10 +21,10 @@ from ecotone.manifests.remarks import Ignored, identity, remarks
 from ecotone.manifests.replay import restore
 from ecotone.manifests.store import ObjectStore
 from ecotone.manifests.times import time_or_none
-from ecotone.manifests.yamlplain import Watch
-from ecotone.manifests.yamlpos import Node, load_documents
+from ecotone.manifests.yaml.plain import Watch
+from ecotone.manifests.yaml.positions import Node, load_documents
+from ecotone.model.columns.network import DEFAULT_MAX_AGE
 from ecotone.model.errors import InputError
-from ecotone.model.network import DEFAULT_MAX_AGE
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
 

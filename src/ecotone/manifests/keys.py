@@ -18,8 +18,8 @@ import msgspec
 from ecotone.manifests.spelling import nearest
 from ecotone.manifests.times import time_or_none
 from ecotone.model import quantity
+from ecotone.model.columns.network import known
 from ecotone.model.errors import InputError
-from ecotone.model.network import known
 from ecotone.model.objects import Coordinates
 
 PREFIX = "ecotone.dev/"

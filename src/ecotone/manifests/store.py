@@ -29,7 +29,7 @@ from ecotone.manifests.reading.proxies import InputProxies, proxy_node
 from ecotone.manifests.reading.statements import Statements
 from ecotone.manifests.reading.workloads import owner_above, root_owner, to_workload, with_figures
 from ecotone.manifests.sink import ClusterSink
-from ecotone.model.network import NetworkMap
+from ecotone.model.columns.network import NetworkMap
 from ecotone.model.objects import (
     AppGroup,
     DisruptionBudget,

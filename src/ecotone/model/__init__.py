@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from ecotone.lazily import offered
 
 if TYPE_CHECKING:
+    from ecotone.model.columns.network import Network, NetworkMap
+    from ecotone.model.columns.nodes import NodeTable
     from ecotone.model.decisions import Bind, Decision, Decisions, Evict, Preempt, Wait
     from ecotone.model.errors import EcotoneError, InputError, OutsideError
-    from ecotone.model.network import Network, NetworkMap
-    from ecotone.model.nodes import NodeTable
     from ecotone.model.objects import Node, Pod, PodKind, PodSpec, Workload, WorkloadKey
     from ecotone.model.snapshot import Snapshot
     from ecotone.model.state import ClusterState
@@ -49,10 +49,10 @@ __getattr__ = offered(
         "EcotoneError": "errors",
         "Evict": "decisions",
         "InputError": "errors",
-        "Network": "network",
-        "NetworkMap": "network",
+        "Network": "columns.network",
+        "NetworkMap": "columns.network",
         "Node": "objects",
-        "NodeTable": "nodes",
+        "NodeTable": "columns.nodes",
         "OutsideError": "errors",
         "Pod": "objects",
         "PodKind": "objects",

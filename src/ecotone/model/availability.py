@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ecotone.model.arrays import Floats, Mask, Rows
-from ecotone.model.network import FUTURE, is_stale
+from ecotone.model.columns.network import FUTURE, is_stale
 from ecotone.model.state import ClusterState
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
+from ecotone.model.columns.usage import Usage
 from ecotone.model.objects import Pod, PodKind, WorkloadKey
-from ecotone.model.usage import Usage
 
 
 class Populated(Protocol):

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ecotone.model.network import Network, NetworkMap
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.network import Network, NetworkMap
+from ecotone.model.columns.nodes import NodeTable
+from ecotone.model.columns.usage import Usage
 from ecotone.model.objects import (
     AppGroup,
     Claim,
@@ -24,7 +25,6 @@ from ecotone.model.objects import (
     Workload,
     WorkloadKey,
 )
-from ecotone.model.usage import Usage
 from ecotone.model.workloads import WorkloadIndex
 
 

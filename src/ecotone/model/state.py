@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from ecotone.model.kinds import Pair, fixed_pair
-from ecotone.model.network import DEFAULT_MAX_AGE, Network, NetworkMap, is_stale, known
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.kinds import Pair, fixed_pair
+from ecotone.model.columns.network import DEFAULT_MAX_AGE, Network, NetworkMap, is_stale, known
+from ecotone.model.columns.nodes import NodeTable
+from ecotone.model.columns.usage import Usage
 from ecotone.model.objects import (
     AppGroup,
     Claim,
@@ -31,7 +32,6 @@ from ecotone.model.objects import (
 )
 from ecotone.model.selectors import LabelSelector
 from ecotone.model.snapshot import Snapshot
-from ecotone.model.usage import Usage
 from ecotone.model.workloads import WorkloadIndex
 
 Value = TypeVar("Value")

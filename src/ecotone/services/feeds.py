@@ -14,7 +14,7 @@ from typing import Any
 
 from ecotone.kube import resources
 from ecotone.kube.client import ApiClient
-from ecotone.kube.reflector import Reflector
+from ecotone.kube.reading.reflector import Reflector
 from ecotone.kube.resources import Resource
 from ecotone.manifests import wire
 from ecotone.manifests.store import ObjectStore

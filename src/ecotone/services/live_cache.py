@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ecotone.model.network import NetworkMap
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.network import NetworkMap
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.objects import (
     AppGroup,
     Claim,

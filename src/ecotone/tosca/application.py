@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ecotone.manifests.yamlpos import Node, collector_paused
+from ecotone.manifests.yaml.positions import Node, collector_paused
 from ecotone.tosca.language.checks import Checks, is_dns_label, label_value_from
 from ecotone.tosca.language.definitions import EntityType
 from ecotone.tosca.language.functions import Properties

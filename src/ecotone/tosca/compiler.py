@@ -22,7 +22,7 @@ from ecotone.manifests.keys import (
     ROLE,
     SOFT_DEADLINES,
 )
-from ecotone.manifests.yamlpos import collector_paused
+from ecotone.manifests.yaml.positions import collector_paused
 from ecotone.tosca.application import Application, Service
 from ecotone.tosca.graph import ApplicationGraph, graph_of
 from ecotone.tosca.proxy import listen_port, proxy_affinity, proxy_container

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ecotone.manifests.yamlpos import Node, load_document
+from ecotone.manifests.yaml.positions import Node, load_document
 from ecotone.model.errors import InputError
 from ecotone.tosca.application import Application, Channel
 from ecotone.tosca.language.files import LIMITS, read_limited

@@ -8,12 +8,12 @@ import pytest
 
 from ecotone.experiments.bed.applications import CYCLES, STRESS, WARMUP, messaging, stress, taxi
 from ecotone.experiments.bed.campaign import Campaign, predict
-from ecotone.experiments.bed.contenders import ECOTONE, KUBE_DEFAULT
 from ecotone.experiments.bed.fitting import INFRASTRUCTURE, SPARE_MEMORY, direct, with_room
 from ecotone.experiments.bed.parts import store
-from ecotone.experiments.bed.playing import entries
-from ecotone.experiments.bed.scaling import changes, wanted
-from ecotone.experiments.bed.watching import edge_latency_ms
+from ecotone.experiments.bed.playing.contenders import ECOTONE, KUBE_DEFAULT
+from ecotone.experiments.bed.playing.player import entries
+from ecotone.experiments.bed.playing.scaling import changes, wanted
+from ecotone.experiments.bed.playing.watching import edge_latency_ms
 from ecotone.sim.scenario import Scenario, load_scenario
 from ecotone.sim.scenario.schema import Link, NetworkSpec
 from ecotone.testbed.layout import topology_of

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ecotone.experiments.bed.agreement import Played, placements, visit_costs
-from ecotone.experiments.bed.contenders import ALL, upstream_policy
 from ecotone.experiments.bed.overhead import cost, per_visit, with_overhead
+from ecotone.experiments.bed.playing.contenders import ALL, upstream_policy
 from ecotone.experiments.bed.scenarios import Schedule, pinned, scaled, sock_shop
 from ecotone.testbed.application.users import Sent, plans
 from ecotone.testbed.layout import quota_share, topology_of

@@ -13,7 +13,7 @@ from ecotone.experiments.kubedsm.evaluation import CONTENDERS, variants
 from ecotone.experiments.kubedsm.measures import achievable, exact_placer, measure, optimum
 from ecotone.placement.kubedsm.configuration import VARIANTS
 from ecotone.scheduling import POLICIES
-from ecotone.sim.scenario.kubedsm import FAMILY, KubeDsm
+from ecotone.sim.scenario.families.kubedsm import FAMILY, KubeDsm
 
 
 @pytest.mark.parametrize(

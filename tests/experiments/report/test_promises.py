@@ -15,7 +15,7 @@ from ecotone.experiments.report.page import page
 from ecotone.experiments.report.promises import Promises
 from ecotone.scheduling import POLICIES
 from ecotone.sim.scenario import Scenario, load_scenario, read_scenario
-from ecotone.sim.scenario.kubedsm import KubeDsm
+from ecotone.sim.scenario.families.kubedsm import KubeDsm
 
 
 @pytest.fixture(scope="module")

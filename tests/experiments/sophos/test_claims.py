@@ -11,7 +11,7 @@ from ecotone.experiments.sophos.claims import claims
 from ecotone.experiments.sophos.sensitivity import NAMES, variations
 from ecotone.scheduling import POLICIES
 from ecotone.sim.scenario import read_scenario
-from ecotone.sim.scenario.sock_shop import SockShop
+from ecotone.sim.scenario.families.sock_shop import SockShop
 from experiments.campaign.records import record
 
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Collection
 from typing import Any
 
-from ecotone.kube.eviction import Evicted, EvictionOutcome
+from ecotone.kube.writing.eviction import Evicted, EvictionOutcome
 from ecotone.manifests import wire
 from ecotone.model.objects import Node, Pod, PodKind, PodSpec, Reservation, Workload, WorkloadKey
 from ecotone.model.state import ClusterState

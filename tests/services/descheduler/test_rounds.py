@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ecotone.kube.errors import UnreachableError
-from ecotone.kube.eviction import Evicted, EvictionOutcome
+from ecotone.kube.writing.eviction import Evicted, EvictionOutcome
 from ecotone.manifests import wire
 from ecotone.model.objects import Pod, Workload, WorkloadKey
 from ecotone.services.descheduler.moves import time_text

@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 from builders import node
-from ecotone.kube.binding import Bound, Outcome
-from ecotone.kube.events import EventRecorder
+from ecotone.kube.writing.binding import Bound, Outcome
+from ecotone.kube.writing.events import EventRecorder
 from ecotone.manifests import wire
 from ecotone.manifests.store import ObjectStore
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.objects import Pod
 from ecotone.scheduling.profiles.policies import resolve
 from ecotone.services.feeds import KindSink, LeftOut

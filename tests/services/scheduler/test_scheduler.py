@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from ecotone.kube.binding import Bound, Outcome
 from ecotone.kube.errors import UnreachableError
+from ecotone.kube.writing.binding import Bound, Outcome
 from ecotone.model.decisions import Decisions
 from ecotone.model.objects import Node, Pod, PodKind, PodSpec, WorkloadKey
 from ecotone.model.snapshot import Snapshot

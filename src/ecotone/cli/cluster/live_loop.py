@@ -9,7 +9,7 @@ import typer
 
 from ecotone.cli.cluster import sources
 from ecotone.cli.terminal.output import Cell, Output, OutputOption, print_document, print_names, print_table, print_text
-from ecotone.kube.app_groups import AppGroupStatus, read_app_groups
+from ecotone.kube.reading.app_groups import AppGroupStatus, read_app_groups
 from ecotone.manifests.times import time_or_none
 
 TROUBLE = frozenset({"CircuitBreakerOpen", "SchedulerUnavailable", "MeasurementsStale"})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ecotone.model.network import is_stale
+from ecotone.model.columns.network import is_stale
 from ecotone.model.objects import USERS, Measured, Node, Pod, Workload
 from ecotone.model.quantity import show_bytes, show_cpu
 from ecotone.model.snapshot import Snapshot

@@ -10,7 +10,7 @@ import typer
 from ecotone.cli.cluster import sources
 from ecotone.cli.terminal.output import as_json, write
 from ecotone.manifests.writing.snapshot import snapshot_documents
-from ecotone.manifests.yamltext import yaml_text
+from ecotone.manifests.yaml.text import yaml_text
 
 _HELP = """Prints the whole cluster as Kubernetes objects that -f reads back to the same decisions.
 

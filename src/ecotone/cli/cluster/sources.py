@@ -113,10 +113,10 @@ def _overlay(template: str) -> Amend:
 
 def _live(source: Source, *, now: float | None, max_age: float | None) -> Snapshot:
     """The API server's answer; `ecotone.kube` alone speaks to it and is loaded only here."""
-    if find_spec("ecotone.kube.listing") is None:
+    if find_spec("ecotone.kube.reading.listing") is None:
         raise OutsideError("no live cluster can be read by this installation: give files with -f")
     told: list[str] = []
-    snapshot: Snapshot = import_module("ecotone.kube.listing").read_cluster(
+    snapshot: Snapshot = import_module("ecotone.kube.reading.listing").read_cluster(
         kubeconfig=source.kubeconfig,
         context=source.context,
         now=now,

@@ -118,7 +118,7 @@ def wan(
 
         ecotone testbed wan edge-1 cloud-1 --cut
     """
-    from ecotone.manifests.yamlpos import load_document
+    from ecotone.manifests.yaml.positions import load_document
     from ecotone.model.errors import InputError
     from ecotone.sim.scenario.units import duration, share
 

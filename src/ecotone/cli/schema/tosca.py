@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Any
 
 from ecotone.cli.schema.parts import FLAG, WHOLE, Schema, document, either, list_of, map_of, mapping, words
-from ecotone.manifests.yamlpos import load_document
+from ecotone.manifests.yaml.positions import load_document
 from ecotone.tosca.application import PROFILE
 from ecotone.tosca.language import grammar
 

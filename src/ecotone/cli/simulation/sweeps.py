@@ -32,7 +32,7 @@ def variants(given: Sequence[str]) -> list[Values]:
 
 def plain(text: str) -> object:
     """A value as a scenario file would have it."""
-    from ecotone.manifests.yamlpos import resolve
+    from ecotone.manifests.yaml.positions import resolve
 
     return resolve(text)
 

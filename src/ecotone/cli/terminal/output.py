@@ -19,7 +19,7 @@ from rich.text import Text
 
 from ecotone.cli.terminal.safe import printable, printable_json
 from ecotone.cli.terminal.tables import UNBOUNDED, Cell, as_csv, drawn
-from ecotone.manifests.yamltext import yaml_text
+from ecotone.manifests.yaml.text import yaml_text
 
 __all__ = ["Cell", "Output", "OutputOption"]
 

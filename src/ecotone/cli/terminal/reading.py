@@ -11,7 +11,7 @@ from ecotone.cli.terminal.safe import printable
 
 if TYPE_CHECKING:
     from ecotone.cli.terminal.progress import Bar
-    from ecotone.manifests.yamlplain import Watch
+    from ecotone.manifests.yaml.plain import Watch
 
 _MIB = 1 << 20
 LARGE = 4 * _MIB  # less is read in about half a second; so is thirty times as much JSON

@@ -18,12 +18,12 @@ from typing import Any
 import msgspec
 
 from ecotone.experiments.bed.campaign import RUN_SECONDS, START_SECONDS, predict
-from ecotone.experiments.bed.contenders import KUBE_DEFAULT
 from ecotone.experiments.bed.overhead import asked, with_overhead
 from ecotone.experiments.bed.parts import about, chosen, store, stored
-from ecotone.experiments.bed.playing import Player
+from ecotone.experiments.bed.playing.contenders import KUBE_DEFAULT
+from ecotone.experiments.bed.playing.player import Player
+from ecotone.experiments.bed.playing.session import machine, session
 from ecotone.experiments.bed.scenarios import Schedule, pinned, scaled, sock_shop
-from ecotone.experiments.bed.session import machine, session
 from ecotone.experiments.campaign.comparison import known
 from ecotone.experiments.campaign.record import Run
 from ecotone.experiments.campaign.registry import Options, Result, Table

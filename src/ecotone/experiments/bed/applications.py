@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ecotone.experiments.bed.campaign import Campaign, play_all, table
-from ecotone.experiments.bed.contenders import ECOTONE, KUBE_DEFAULT, Contender
 from ecotone.experiments.bed.fitting import smaller, with_room
 from ecotone.experiments.bed.parts import chosen
+from ecotone.experiments.bed.playing.contenders import ECOTONE, KUBE_DEFAULT, Contender
 from ecotone.experiments.bed.scenarios import CONTROL, STARTUP
 from ecotone.experiments.campaign.registry import Options, Result
 from ecotone.sim.scenario import Scenario, load_scenario, read_scenario
-from ecotone.sim.scenario.kubedsm import KubeDsm
+from ecotone.sim.scenario.families.kubedsm import KubeDsm
 from ecotone.sim.scenario.schema import Load
 
 WARMUP, SECONDS, QUICK_SECONDS = 30.0, 60.0, 30.0

@@ -14,12 +14,12 @@ from typing import Any
 
 import msgspec
 
-from ecotone.experiments.bed.contenders import Contender
 from ecotone.experiments.bed.overhead import with_overhead
 from ecotone.experiments.bed.parts import about, store, stored
-from ecotone.experiments.bed.playing import Player
+from ecotone.experiments.bed.playing.contenders import Contender
+from ecotone.experiments.bed.playing.player import Player
+from ecotone.experiments.bed.playing.session import machine, session
 from ecotone.experiments.bed.scenarios import scaled
-from ecotone.experiments.bed.session import machine, session
 from ecotone.experiments.campaign.comparison import summarise
 from ecotone.experiments.campaign.record import Run
 from ecotone.experiments.campaign.registry import Cell, Options, Table

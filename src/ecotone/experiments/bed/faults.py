@@ -16,11 +16,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from ecotone.experiments.bed.contenders import ECOTONE
 from ecotone.experiments.bed.injecting import Fault, faults
 from ecotone.experiments.bed.parts import about, chosen, store, stored
-from ecotone.experiments.bed.playing import Player
-from ecotone.experiments.bed.session import machine, session
+from ecotone.experiments.bed.playing.contenders import ECOTONE
+from ecotone.experiments.bed.playing.player import Player
+from ecotone.experiments.bed.playing.session import machine, session
 from ecotone.experiments.campaign.registry import Cell, Options, Result, Table
 from ecotone.sim.scenario import Scenario, load_scenario
 from ecotone.testbed.application.users import Sent, Users, plans

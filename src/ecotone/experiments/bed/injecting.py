@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecotone.experiments.bed.playing import Player
+from ecotone.experiments.bed.playing.player import Player
 from ecotone.model.errors import OutsideError
 from ecotone.testbed.layout import NAME
 from ecotone.testbed.processes import Daemon, send, start_time

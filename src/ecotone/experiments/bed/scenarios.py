@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ecotone.sim.scenario import Scenario, read_scenario
+from ecotone.sim.scenario.families.sock_shop import SockShop
 from ecotone.sim.scenario.schema import Control, Load
-from ecotone.sim.scenario.sock_shop import SockShop
 
 CPU = {"cloud": 2000, "fog": 1500, "edge": 1000}  # millicores
 # Which of the thesis' phases are played: three APIs that enter at three nodes of two tiers.

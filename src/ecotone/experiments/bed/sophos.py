@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ecotone.experiments.bed.campaign import Campaign, play_all, table
-from ecotone.experiments.bed.contenders import ALL, ECOTONE, HIGH, KUBE_DEFAULT, LOW, SOPHOS, Contender
 from ecotone.experiments.bed.parts import chosen
+from ecotone.experiments.bed.playing.contenders import ALL, ECOTONE, HIGH, KUBE_DEFAULT, LOW, SOPHOS, Contender
+from ecotone.experiments.bed.playing.session import set_network
 from ecotone.experiments.bed.plots import p95_bars
 from ecotone.experiments.bed.scenarios import Schedule, sock_shop
-from ecotone.experiments.bed.session import set_network
 from ecotone.experiments.campaign.registry import Options, Result
 
 LATENCIES = (10.0, 100.0, 300.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ecotone.experiments.campaign.best_static import NAME as BOUND
+from ecotone.experiments.campaign.best_static.bound import NAME as BOUND
 from ecotone.experiments.campaign.record import Run
 from ecotone.experiments.campaign.statistics import interval95, mean, significant
 

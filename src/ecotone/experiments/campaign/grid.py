@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ecotone.experiments.campaign.best_static import NAME as BOUND
+from ecotone.experiments.campaign.best_static.bound import NAME as BOUND
 from ecotone.experiments.campaign.comparison import gain, known, p95_values, paired_gains
 from ecotone.experiments.campaign.record import Run
 from ecotone.experiments.campaign.runs import Job

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ecotone.experiments.campaign.best_static import NAME as BOUND
+from ecotone.experiments.campaign.best_static.bound import NAME as BOUND
 
 PUBLISHED = ("kube-default", "sophos", "sophos-dag", "communication-aware", "netmarks", "nas")
 ON_THEIR_OWN = {

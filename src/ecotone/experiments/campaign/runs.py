@@ -13,7 +13,7 @@ from hashlib import blake2b
 
 from msgspec import UNSET
 
-from ecotone.experiments.campaign import best_static as bound
+from ecotone.experiments.campaign.best_static import bound
 from ecotone.experiments.campaign.code import code_digest
 from ecotone.experiments.campaign.record import Breakdown, Move, Phase, Placed, ResponseTimes, Run, Talk
 from ecotone.experiments.campaign.statistics import milliseconds, significant

@@ -21,7 +21,7 @@ from ecotone.experiments.kubedsm.plots import latency_bars
 from ecotone.placement.kubedsm.configuration import VARIANTS
 from ecotone.scheduling import POLICIES, Profile
 from ecotone.scheduling.profiles.profile import Solver
-from ecotone.sim.scenario.kubedsm import FAMILY, KubeDsm
+from ecotone.sim.scenario.families.kubedsm import FAMILY, KubeDsm
 
 BASELINES = ("random", "cloud-first", "biggest-edge-first", "smallest-edge-first")
 CONTENDERS = tuple(POLICIES[name] for name in ("kube-default", *BASELINES, "kubedsm", "ecotone"))

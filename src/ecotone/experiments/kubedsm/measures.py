@@ -21,7 +21,7 @@ from ecotone.placement.kubedsm.cluster import Cluster, Node, Service
 from ecotone.placement.kubedsm.fragmentation import packed, unused
 from ecotone.placement.qos.exact import exact
 from ecotone.placement.qos.problem import Problem
-from ecotone.sim.scenario.kubedsm import CLOUD, EDGE, SERVICES
+from ecotone.sim.scenario.families.kubedsm import CLOUD, EDGE, SERVICES
 
 EDGE_MS, CLOUD_MS = 50.0, 300.0
 NAMES = tuple(SERVICES)

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ecotone.experiments.campaign import best_static as bound
+from ecotone.experiments.campaign.best_static import bound
+from ecotone.experiments.campaign.best_static.distance import distance_figures, distance_notes, distances
 from ecotone.experiments.campaign.comparison import known, summarise
-from ecotone.experiments.campaign.distance_to_best import distance_figures, distance_notes, distances
 from ecotone.experiments.campaign.grid import BASELINE, Findings, Grid, run_campaign
 from ecotone.experiments.campaign.record import Run
 from ecotone.experiments.campaign.registry import Options, Result, Table
@@ -25,7 +25,7 @@ from ecotone.experiments.sophos.decomposition import behind, decomposition, part
 from ecotone.scheduling import POLICIES, Profile
 from ecotone.sim.randomness import stream
 from ecotone.sim.scenario import read_scenario
-from ecotone.sim.scenario.sock_shop import ENTRIES, LATENCIES, SockShop
+from ecotone.sim.scenario.families.sock_shop import ENTRIES, LATENCIES, SockShop
 
 PUBLISHED = {10: 0.39, 100: 0.56, 200: 0.66, 300: 0.68, 500: 0.70}
 USERS = (10, 25, 50, 75, 100, 150)

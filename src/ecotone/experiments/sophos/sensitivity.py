@@ -18,8 +18,8 @@ from ecotone.experiments.campaign.runs import Job
 from ecotone.experiments.campaign.statistics import mean, significant
 from ecotone.experiments.campaign.sweep import sweep
 from ecotone.scheduling import POLICIES, Profile, Use
+from ecotone.sim.scenario.families.sock_shop import SockShop
 from ecotone.sim.scenario.overrides import with_values
-from ecotone.sim.scenario.sock_shop import SockShop
 
 LATENCY, USERS = 100.0, 50
 NAMES = ("kube-default", "sophos", "sophos-normalized", "ecotone")

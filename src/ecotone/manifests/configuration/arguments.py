@@ -7,7 +7,7 @@ from typing import Any
 
 from ecotone.manifests.configuration.expecting import expect
 from ecotone.manifests.spelling import did_you_mean
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 
 
 def arguments(factory: Any, *, by_place: bool = False) -> list[str] | None:

@@ -20,7 +20,7 @@ from typing import Any
 from ecotone.manifests.configuration.arguments import read_arguments
 from ecotone.manifests.configuration.expecting import choice, expect, flag, number, only, whole_number, words
 from ecotone.manifests.configuration.uses import known_plugin, read_uses, uses_document
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.model.errors import InputError
 from ecotone.scheduling.profiles import registry
 from ecotone.scheduling.profiles.descheduler import SINGLE_REPLICAS, DeschedulerSettings

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from math import isfinite
 
 from ecotone.manifests.spelling import did_you_mean
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 
 
 def only(node: Node, keys: Collection[str]) -> None:

@@ -30,7 +30,7 @@ from ecotone.manifests.configuration.descheduler import read_descheduler
 from ecotone.manifests.configuration.expecting import choice, expect, flag, only, word
 from ecotone.manifests.configuration.uses import EXECUTORS_PLUGINS, known_plugin, plugin_name, read_uses
 from ecotone.manifests.spelling import did_you_mean
-from ecotone.manifests.yamlpos import Node, load_document
+from ecotone.manifests.yaml.positions import Node, load_document
 from ecotone.model.errors import InputError
 from ecotone.scheduling.plugin import GANG
 from ecotone.scheduling.profiles import registry

@@ -8,7 +8,7 @@ from typing import Any
 
 from ecotone.manifests.configuration.expecting import expect, only, word
 from ecotone.manifests.spelling import did_you_mean
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.scheduling.framework import lacks_point
 from ecotone.scheduling.plugin import SEAMS, points_of
 from ecotone.scheduling.profiles import plugin_files, registry

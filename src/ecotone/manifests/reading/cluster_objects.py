@@ -7,7 +7,7 @@ from ecotone.manifests.reading.pods import namespace_of
 from ecotone.manifests.reading.requests import amounts
 from ecotone.manifests.reading.selectors import label_selector
 from ecotone.manifests.times import parse_time
-from ecotone.model.network import NetworkMap, known
+from ecotone.model.columns.network import NetworkMap, known
 from ecotone.model.objects import AppGroup, DisruptionBudget, Reservation, ServiceSelector, WorkloadKey
 from ecotone.model.selectors import LabelSelector
 

@@ -21,7 +21,7 @@ from ecotone.manifests.store import WORKLOADS
 from ecotone.manifests.times import show_time
 from ecotone.manifests.writing import selectors
 from ecotone.manifests.writing.pods import pod_object, quantities
-from ecotone.model.network import known
+from ecotone.model.columns.network import known
 from ecotone.model.objects import (
     AppGroup,
     Claim,

@@ -23,7 +23,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ecotone.model.network import FUTURE, is_stale, known
+from ecotone.model.columns.network import FUTURE, is_stale, known
 from ecotone.model.objects import USERS, Workload
 from ecotone.model.state import ClusterState
 from ecotone.model.workloads import Name, peer_name

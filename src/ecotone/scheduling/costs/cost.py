@@ -26,7 +26,7 @@ import numpy as np
 
 from ecotone.model.arrays import Floats, Mask, Rows
 from ecotone.model.availability import available, available_at, measured_now
-from ecotone.model.nodes import CPU, NodeTable
+from ecotone.model.columns.nodes import CPU, NodeTable
 from ecotone.model.objects import PodKind
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.costs.lookahead import pull_of

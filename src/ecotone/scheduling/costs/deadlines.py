@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Rows
+from ecotone.model.columns.network import known
 from ecotone.model.members import pods_of
-from ecotone.model.network import known
 from ecotone.model.objects import PodKind, Workload, WorkloadKey
 from ecotone.model.state import ClusterState
 from ecotone.model.workloads import Name, peer_name

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Rows
-from ecotone.model.network import is_stale, known
+from ecotone.model.columns.network import is_stale, known
 from ecotone.model.objects import USERS, PodKind, Workload, WorkloadKey
 from ecotone.model.state import ClusterState
 from ecotone.model.workloads import peer_name

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ecotone.model.arrays import Floats, Rows
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.objects import PodKind
 from ecotone.model.selectors import SpreadConstraint
 from ecotone.model.state import ClusterState

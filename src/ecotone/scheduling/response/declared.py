@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from ecotone.model.arrays import Floats
-from ecotone.model.nodes import CPU
+from ecotone.model.columns.nodes import CPU
 from ecotone.model.objects import USERS, PodKind
 from ecotone.model.state import ClusterState
 from ecotone.model.workloads import Name

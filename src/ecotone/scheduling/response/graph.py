@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Rows
-from ecotone.model.nodes import CPU
+from ecotone.model.columns.nodes import CPU
 from ecotone.model.objects import USERS, PodKind
 from ecotone.model.state import ClusterState
 from ecotone.model.workloads import Name, mentioned

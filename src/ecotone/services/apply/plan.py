@@ -11,11 +11,11 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ecotone.kube.binding import Outcome, bind, binding
 from ecotone.kube.client import ApiClient
 from ecotone.kube.errors import ApiError, UnreachableError
-from ecotone.kube.eviction import EvictionOutcome, evict, preempt
 from ecotone.kube.resources import PODS
+from ecotone.kube.writing.binding import Outcome, bind, binding
+from ecotone.kube.writing.eviction import EvictionOutcome, evict, preempt
 from ecotone.manifests.reading.pods import DELETION_COST
 from ecotone.model.decisions import Bind, Decision, DeletionCost, Evict, Preempt, Wait
 from ecotone.model.objects import Pod

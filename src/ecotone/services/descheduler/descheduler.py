@@ -18,7 +18,7 @@ from ecotone.descheduling.missing import LONGEST
 from ecotone.descheduling.plans import plan as plans
 from ecotone.descheduling.plans.looking import looked_at
 from ecotone.kube.errors import ApiError, UnreachableError
-from ecotone.kube.eviction import Evicted, EvictionOutcome
+from ecotone.kube.writing.eviction import Evicted, EvictionOutcome
 from ecotone.model.decisions import DeletionCost, Evict
 from ecotone.model.errors import InputError
 from ecotone.model.objects import Pod, WorkloadKey

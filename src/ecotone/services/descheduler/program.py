@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable
 
 from ecotone.kube.client import ApiClient
-from ecotone.kube.events import EventRecorder, Regarding
 from ecotone.kube.kubeconfig import Connection
 from ecotone.kube.lease import Elector, LeaseWatch
-from ecotone.kube.reflector import Reflector
+from ecotone.kube.reading.reflector import Reflector
 from ecotone.kube.resources import APP_GROUPS
+from ecotone.kube.writing.events import EventRecorder, Regarding
 from ecotone.model.state import ClusterState
 from ecotone.services import lifecycle
 from ecotone.services.descheduler.descheduler import Descheduler

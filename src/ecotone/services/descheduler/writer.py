@@ -24,8 +24,8 @@ import msgspec
 
 from ecotone.kube.client import APPLY_PATCH, ApiClient, decode
 from ecotone.kube.errors import ApiError
-from ecotone.kube.eviction import Evicted, EvictionOutcome, evict
 from ecotone.kube.resources import APP_GROUPS, NODES, PODS, RESERVATIONS
+from ecotone.kube.writing.eviction import Evicted, EvictionOutcome, evict
 from ecotone.manifests.reading.pods import DELETION_COST, PINS
 from ecotone.model.objects import Pod, Reservation
 from ecotone.services.descheduler.moves import time_text

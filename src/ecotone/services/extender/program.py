@@ -18,11 +18,11 @@ import msgspec
 from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from ecotone.kube.binding import Outcome, bind
 from ecotone.kube.client import ApiClient
 from ecotone.kube.errors import ApiError, UnreachableError
 from ecotone.kube.kubeconfig import Connection
 from ecotone.kube.resources import is_label, is_subdomain
+from ecotone.kube.writing.binding import Outcome, bind
 from ecotone.manifests import wire
 from ecotone.model.errors import InputError
 from ecotone.model.objects import Pod

@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ecotone.kube.client import ApiClient
-from ecotone.kube.events import EventRecorder
 from ecotone.kube.kubeconfig import Connection
 from ecotone.kube.lease import Elector
+from ecotone.kube.writing.events import EventRecorder
 from ecotone.services import lifecycle
 from ecotone.services.endpoints import Endpoints
 from ecotone.services.health import Health, Pulse

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ecotone.kube.events import EventRecorder, Regarding
 from ecotone.kube.resources import Resource
+from ecotone.kube.writing.events import EventRecorder, Regarding
 from ecotone.services.monitor.conditions import OVERLAPPING, Condition, changed, merged, turned
 from ecotone.services.monitor.watched import AppGroup, Cluster
 from ecotone.services.monitor.writer import Writer

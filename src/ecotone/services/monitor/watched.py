@@ -14,7 +14,7 @@ import msgspec
 
 from ecotone.kube import resources
 from ecotone.kube.client import ApiClient
-from ecotone.kube.reflector import Reflector
+from ecotone.kube.reading.reflector import Reflector
 from ecotone.kube.resources import Resource
 from ecotone.manifests import keys, wire
 from ecotone.manifests.times import time_or_none

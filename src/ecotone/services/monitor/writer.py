@@ -26,10 +26,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from ecotone.kube import resources
-from ecotone.kube.applying import apply_annotations, apply_status, remove_annotations
 from ecotone.kube.client import ApiClient
 from ecotone.kube.errors import ApiError, UnreachableError
 from ecotone.kube.resources import Resource
+from ecotone.kube.writing.applying import apply_annotations, apply_status, remove_annotations
 from ecotone.services.monitor.metrics import MonitorMetrics
 from ecotone.services.monitor.watched import FIELD_MANAGER, Meta
 

@@ -18,7 +18,7 @@ import msgspec
 
 from ecotone.kube import resources
 from ecotone.kube.client import ApiClient
-from ecotone.kube.reflector import Reflector
+from ecotone.kube.reading.reflector import Reflector
 from ecotone.model.errors import InputError
 from ecotone.services.probe.pinging import Target
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ecotone.kube.events import EventRecorder, Regarding
+from ecotone.kube.writing.events import EventRecorder, Regarding
 from ecotone.model.decisions import Decision, Preempt, as_document
 from ecotone.model.objects import Pod
 from ecotone.scheduling.profiles.profile import Profile

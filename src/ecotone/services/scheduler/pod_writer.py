@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from ecotone.kube.binding import Bound, bind
 from ecotone.kube.client import ApiClient
 from ecotone.kube.errors import ApiError, UnreachableError
-from ecotone.kube.eviction import preempt, set_status
 from ecotone.kube.resources import RESERVATIONS
+from ecotone.kube.writing.binding import Bound, bind
+from ecotone.kube.writing.eviction import preempt, set_status
 from ecotone.model.objects import Pod, Reservation
 from ecotone.services.scheduler.volumes import Choice, bind_volumes
 

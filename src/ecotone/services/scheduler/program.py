@@ -17,9 +17,9 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from ecotone.kube.client import ApiClient
-from ecotone.kube.events import EventRecorder
 from ecotone.kube.kubeconfig import Connection
 from ecotone.kube.lease import Elector
+from ecotone.kube.writing.events import EventRecorder
 from ecotone.model.objects import Pod
 from ecotone.model.snapshot import Snapshot
 from ecotone.scheduling.profiles.profile import Profile

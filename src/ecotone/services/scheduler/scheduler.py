@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ecotone.kube.binding import Bound, Outcome
 from ecotone.kube.errors import ApiError, UnreachableError
-from ecotone.kube.events import EventRecorder
+from ecotone.kube.writing.binding import Bound, Outcome
+from ecotone.kube.writing.events import EventRecorder
 from ecotone.model.decisions import Bind, Decision, Evict, Preempt, Wait
 from ecotone.model.objects import Pod, Reservation
 from ecotone.model.snapshot import Snapshot

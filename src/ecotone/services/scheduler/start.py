@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ecotone.kube.client import ApiClient
 from ecotone.kube.kubeconfig import Connection
-from ecotone.kube.reflector import ask_ahead
+from ecotone.kube.reading.reflector import ask_ahead
 from ecotone.kube.resources import NODES, PODS, SURROUNDINGS
 from ecotone.services import lifecycle
 from ecotone.services.http.descriptors import called, raise_limit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.sim.scenario import checks, grammar, units
 from ecotone.sim.scenario.fields import Fields, flag, items, one_of, resource, text
 from ecotone.sim.scenario.schema import BALANCES, UNIFORM, Application, Autoscale, Budget, Call, Endpoint, Service

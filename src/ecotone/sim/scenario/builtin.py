@@ -6,13 +6,13 @@ from importlib import resources
 from pathlib import Path
 
 from ecotone.model.errors import InputError, did_you_mean
-from ecotone.sim.scenario.kubedsm import kubedsm_scenarios
+from ecotone.sim.scenario.families.kubedsm import kubedsm_scenarios
+from ecotone.sim.scenario.families.replicated import replicated_scenarios
+from ecotone.sim.scenario.families.sock_shop import sock_shop_scenarios
+from ecotone.sim.scenario.families.taxis import NAME as POGONIP_2
+from ecotone.sim.scenario.families.taxis import pogonip_2
 from ecotone.sim.scenario.reader import read_scenario
-from ecotone.sim.scenario.replicated import replicated_scenarios
 from ecotone.sim.scenario.schema import Scenario
-from ecotone.sim.scenario.sock_shop import sock_shop_scenarios
-from ecotone.sim.scenario.taxis import NAME as POGONIP_2
-from ecotone.sim.scenario.taxis import pogonip_2
 
 _LARGEST = 8 * 1024 * 1024
 

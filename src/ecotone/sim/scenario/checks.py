@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ecotone.manifests.spelling import did_you_mean
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.model import quantity
 from ecotone.sim.scenario.fields import Fields, items, text
 from ecotone.sim.scenario.schema import Application, Scenario

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ecotone.manifests.yamlpos import Limits, load_document
-from ecotone.manifests.yamltext import yaml_text
+from ecotone.manifests.yaml.positions import Limits, load_document
+from ecotone.manifests.yaml.text import yaml_text
 from ecotone.model.errors import InputError, did_you_mean
 
 _LIMITS = Limits(max_bytes=8 * 1024 * 1024, max_nodes=500_000)

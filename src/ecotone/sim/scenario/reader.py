@@ -6,7 +6,7 @@ pods that fit nowhere) is checked in `checks` with the places that were kept on 
 
 from __future__ import annotations
 
-from ecotone.manifests.yamlpos import Limits, Node, load_document
+from ecotone.manifests.yaml.positions import Limits, Node, load_document
 from ecotone.model.selectors import Taint
 from ecotone.sim.scenario import application, checks, grammar, units
 from ecotone.sim.scenario.fields import Fields, items, one_of, resource, text

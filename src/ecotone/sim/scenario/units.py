@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.model.quantity import LARGEST
 
 _NUMBER = re.compile(r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*(\S*)")

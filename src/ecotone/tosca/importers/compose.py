@@ -12,7 +12,7 @@ import re
 import shlex
 from pathlib import Path
 
-from ecotone.manifests.yamlpos import Node, load_document
+from ecotone.manifests.yaml.positions import Node, load_document
 from ecotone.model.quantity import whole
 from ecotone.tosca.importers.compose_files import Surroundings
 from ecotone.tosca.importers.draft import Draft, DraftChannel, DraftService

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ecotone.manifests.yamlpos import Node, load_document
+from ecotone.manifests.yaml.positions import Node, load_document
 from ecotone.tosca.language.files import LIMITS, read_limited
 
 _DEEPEST = 20

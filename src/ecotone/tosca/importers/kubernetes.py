@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ecotone.manifests.keys import AFFINITY, APP_GROUP, DEADLINES, EXTERNAL, INDEX, PROTOCOLS, ROLE, SOFT_DEADLINES
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.model.errors import InputError
 from ecotone.model.quantity import whole
 from ecotone.tosca.importers.draft import DEFAULT_PRIORITY, Draft, DraftChannel, DraftService

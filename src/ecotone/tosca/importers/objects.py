@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ecotone.manifests.yamlpos import Node, load_documents
+from ecotone.manifests.yaml.positions import Node, load_documents
 from ecotone.tosca.language.files import LIMITS
 
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet")

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from ecotone.manifests.keys import TRAFFIC
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.model.errors import InputError
 from ecotone.tosca.importers.draft import Draft, DraftChannel
 from ecotone.tosca.importers.guess import route_type

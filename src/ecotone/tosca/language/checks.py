@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.model import quantity
 from ecotone.model.errors import InputError
 from ecotone.tosca.language.functions import Properties

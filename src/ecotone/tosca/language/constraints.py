@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ecotone.manifests.spelling import did_you_mean
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.tosca.language.patterns import Pattern, PatternError, compile_pattern
 from ecotone.tosca.language.problems import Problems
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.tosca.language.scalars import UNITS, Range
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from importlib import resources
 from pathlib import Path
 
 from ecotone.manifests.spelling import did_you_mean
-from ecotone.manifests.yamlpos import Limits, Node, load_document
+from ecotone.manifests.yaml.positions import Limits, Node, load_document
 from ecotone.model.errors import InputError
 from ecotone.tosca.language.definitions import EntityType
 from ecotone.tosca.language.grammar import IMPORT, SERVICE_TEMPLATE, TYPE_SECTIONS, VERSION, Shape

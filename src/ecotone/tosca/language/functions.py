@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.tosca.language.constraints import INVALID
 from ecotone.tosca.language.definitions import PropertyDef, Schema
 from ecotone.tosca.language.problems import Problems

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.tosca.language.definitions import EntityType, PropertyDef, RequirementDef
 from ecotone.tosca.language.functions import Context, Properties
 from ecotone.tosca.language.grammar import RELATIONSHIP_ASSIGNMENT, REQUIREMENT_ASSIGNMENT, Shape

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ecotone.manifests.yamlpos import Node, load_document
+from ecotone.manifests.yaml.positions import Node, load_document
 from ecotone.model.errors import InputError
 from ecotone.tosca.language.files import LIMITS, Library, SourceFile, read_limited
 from ecotone.tosca.language.grammar import Shape

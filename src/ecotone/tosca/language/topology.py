@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.tosca.language.constraints import INVALID
 from ecotone.tosca.language.definitions import EntityType, PropertyDef
 from ecotone.tosca.language.files import SourceFile

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ecotone.manifests.spelling import nearest
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.tosca.language.constraints import INVALID, Constraint, read_constraints
 from ecotone.tosca.language.definitions import (
     ONCE,

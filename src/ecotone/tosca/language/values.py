@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ecotone.manifests.yamlpos import Node
+from ecotone.manifests.yaml.positions import Node
 from ecotone.tosca.language.constraints import INVALID, violation
 from ecotone.tosca.language.definitions import EntityType, Schema
 from ecotone.tosca.language.problems import Problems

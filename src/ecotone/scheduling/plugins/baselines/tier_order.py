@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Rows
+from ecotone.model.columns.nodes import CPU, MEMORY
 from ecotone.model.draw import draws
 from ecotone.model.errors import InputError
-from ecotone.model.nodes import CPU, MEMORY
 from ecotone.scheduling.plugin import Change, Cycle, Scores, pick
 
 TIERS = ("edge", "fog", "cloud")

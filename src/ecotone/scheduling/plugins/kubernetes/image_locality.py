@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ecotone.model.arrays import Ints, Rows
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.quantity import show_bytes
 from ecotone.scheduling.plugin import Change, Cycle, pick
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecotone.model.arrays import Ints, Mask, Rows
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.errors import InputError
-from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import Node, Pod, PodKind
 from ecotone.model.selectors import PodTerm
 from ecotone.model.state import ClusterState

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ecotone.model.arrays import Ints, Mask, Rows
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.errors import InputError
-from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import Node, Pod
 from ecotone.model.selectors import NodeAffinity as Affinity
 from ecotone.model.selectors import NodeTerm, Requirement

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ecotone.model.arrays import Ints, Mask, Rows
+from ecotone.model.columns.nodes import BASE_RESOURCES, NodeTable
 from ecotone.model.errors import InputError, did_you_mean
-from ecotone.model.nodes import BASE_RESOURCES, NodeTable
 from ecotone.model.objects import Node, Pod
 from ecotone.scheduling.plugin import Change, Cycle, Event, Rejection, pick
 

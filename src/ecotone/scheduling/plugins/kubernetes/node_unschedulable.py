@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ecotone.model.arrays import Mask, Rows
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.objects import Node, Pod
 from ecotone.model.selectors import Taint
 from ecotone.scheduling.plugin import Change, Cycle, Event, Rejection, pick

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask, Rows
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.errors import InputError
-from ecotone.model.nodes import NodeTable
 from ecotone.model.objects import Node, Pod
 from ecotone.model.selectors import NOTHING, LabelSelector, Requirement, SpreadConstraint
 from ecotone.model.state import ClusterState

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ecotone.model.arrays import Ints, Mask, Rows
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.objects import Node, Pod
 from ecotone.model.selectors import Taint, Toleration
 from ecotone.scheduling.normalize import kubernetes, kubernetes_by, kubernetes_top

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecotone.model.arrays import Floats, Mask, Rows
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.objects import Pod, PodKind
 from ecotone.model.selectors import LabelSelector
 from ecotone.model.state import ClusterState

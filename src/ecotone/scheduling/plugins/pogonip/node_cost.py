@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ecotone.model.arrays import Floats, Rows
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.scheduling.plugin import Change, Cycle, pick
 from ecotone.scheduling.plugins.pogonip.application import cloud_rows
 from ecotone.scheduling.plugins.pogonip.service_graph import membership

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ecotone.model.arrays import Floats, Rows
-from ecotone.model.network import is_stale, known
+from ecotone.model.columns.network import is_stale, known
 from ecotone.model.objects import Node
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.costs.peers import by_node, own_peers

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ecotone.model.arrays import Ints, Mask, Rows
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.objects import Node, Pod, PodKind
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.plugin import Change, Cycle, Event, Rejection

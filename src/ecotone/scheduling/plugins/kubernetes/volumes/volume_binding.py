@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ecotone.model.arrays import Mask, Rows
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.objects import Claim, Node, Pod, StorageClass, Volume
 from ecotone.model.selectors import NodeAffinity, Requirement
 from ecotone.model.state import ClusterState

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ecotone.model.arrays import Mask, Rows
-from ecotone.model.nodes import NodeTable
+from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.objects import Claim, Node, Pod, Volume
 from ecotone.model.selectors import Requirement
 from ecotone.scheduling.plugin import Change, Cycle, Event, Refusal, Rejection, pick
