@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from functools import cached_property
 
 from ecotone.descheduling.appraisal import Appraisal
-from ecotone.descheduling.eligibility import why_not
+from ecotone.descheduling.eligibility import budgets_of, why_not
 from ecotone.descheduling.grounds import Grounds, heard, ways_of_pod
 from ecotone.descheduling.ledger import Ledger
 from ecotone.descheduling.missing import Missing, unmeasured
@@ -59,6 +59,11 @@ class Run:
 
     def may_move(self, pod: Pod) -> bool:
         return why_not(self.state, pod, self.settings) is None
+
+    def spare(self, pods: list[Pod]) -> int:
+        """How many of these, the pods of one workload, may go at a time: budgets allow it, and one is left."""
+        allowed = [self.ledger.allowed(budget) for pod in pods[:1] for budget in budgets_of(self.state, pod)]
+        return max(0, min([len(pods) - 1, *allowed]))
 
     def pays(self, appraisal: Appraisal) -> bool:
         return self.why_not_worth(appraisal) is None

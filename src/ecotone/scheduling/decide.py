@@ -2,7 +2,8 @@
 
 Pure: it works on its own copy of the snapshot, plays every decision forward on it, and returns what should be done. Pods
 are taken in QueueSort order; a maximal run of consecutive pods of one kind is placed as a batch. Policies that think in
-milliseconds look at applications of which nothing is measured yet as wholes, too (`first_placement`).
+milliseconds look at pods that must be near each other (`within_bounds`), and at applications of which nothing is measured
+yet (`first_placement`), as wholes too.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ecotone.scheduling.profiles import registry
 from ecotone.scheduling.profiles.policies import Policy, resolve
 from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.reservations import Reservations
+from ecotone.scheduling.within_bounds import places_within_bounds, too_far
 
 
 def decide(snapshot: Snapshot, policy: Policy, *, pods: Sequence[Pod] | None = None, batch: bool = True) -> Decisions:
@@ -45,23 +47,34 @@ def decide(snapshot: Snapshot, policy: Policy, *, pods: Sequence[Pod] | None = N
 
 
 def _together(framework: Framework, snapshot: Snapshot, waiting: Sequence[Pod], *, batch: bool) -> Decisions:
-    """Pod by pod; and once more with other places where a whole application that nobody has measured is better off so."""
-    alone = _Round(framework, ClusterState.of(snapshot), batch=batch)
-    answer = alone.run(waiting)
-    if framework.cost is None or len(alone.bound) < 2:
+    """Pod by pod; and once more with other places where that leaves fewer pods without one, or suits a whole application."""
+    tried = _Round(framework, ClusterState.of(snapshot), batch=batch)
+    answer = tried.run(waiting)
+    if framework.cost is None:
         return answer
-    elsewhere = places(framework, alone.state, list(alone.bound.values()))
-    if not elsewhere:
-        return answer
-    wanted = {
-        each.pod: elsewhere.get(each.pod) or Place(each.node, each.why)
-        for each in answer.decisions
-        if isinstance(each, Bind)
-    }
-    again = _Round(framework, ClusterState.of(snapshot), batch=batch, wanted=wanted)
+    refused = too_far(framework, answer, waiting)
+    if refused and tried.bound:
+        copy = ClusterState.of(tried.state.freeze())
+        instead = places_within_bounds(framework, copy, tried.bound.values(), refused)
+        tried, answer = _instead(tried, answer, snapshot, waiting, instead)
+    if len(tried.bound) > 1:
+        instead = places(framework, tried.state, list(tried.bound.values()))
+        _, answer = _instead(tried, answer, snapshot, waiting, instead)
+    return answer
+
+
+def _instead(
+    tried: _Round, answer: Decisions, snapshot: Snapshot, waiting: Sequence[Pod], instead: Mapping[str, Place]
+) -> tuple[_Round, Decisions]:
+    """The round once more, with other places for some; or as it was, if not every pod gets what it should."""
+    if not instead:
+        return tried, answer
+    kept = {each.pod: Place(each.node, each.why) for each in answer.decisions if isinstance(each, Bind)}
+    wanted = {**kept, **instead}
+    again = _Round(tried.framework, ClusterState.of(snapshot), batch=tried.batch, wanted=wanted)
     other = again.run(waiting)
     bound = {each.pod: each.node for each in other.decisions if isinstance(each, Bind)}
-    return other if bound == {key: place.node for key, place in wanted.items()} else answer
+    return (again, other) if bound == {key: place.node for key, place in wanted.items()} else (tried, answer)
 
 
 def _gathering(
@@ -160,7 +173,7 @@ class _Round:
         self.framework = framework
         self.state = state
         self.wanted = wanted or {}
-        self.bound: dict[str, Pod] = {}  # those that went where they liked best, not where a place was kept for them
+        self.bound: dict[str, Pod] = {}  # those for which no place was reserved
         self.batch = batch and framework.batches
         self.decisions: list[Decision] = []
         self.groups: dict[str, _Group] = {}
@@ -215,19 +228,23 @@ class _Round:
     def _takes_reserved_place(self, pod: Pod) -> bool:
         """A replacement goes where the move meant it to go, if it still fits there."""
         kept = self.reservations.claim(pod)
-        return kept is not None and self._takes(pod, kept.node, f"takes the place reserved for it by {kept.name}")
+        why = "" if kept is None else f"takes the place reserved for it by {kept.name}"
+        return kept is not None and self._takes(pod, kept.node, why) is not None
 
     def _takes_wanted_place(self, pod: Pod) -> bool:
         """A pod of an application that was looked at as a whole goes where that suits the whole, if it fits there."""
         place = self.wanted.get(pod.key)
-        return place is not None and self._takes(pod, place.node, place.why)
+        placed = None if place is None else self._takes(pod, place.node, place.why)
+        if placed is not None:
+            self.bound[pod.key] = placed
+        return placed is not None
 
-    def _takes(self, pod: Pod, node: str, why: str) -> bool:
+    def _takes(self, pod: Pod, node: str, why: str) -> Pod | None:
         evaluation = self._evaluate(pod)
         row = self.state.nodes.index[node]
         if evaluation.refusal is not None or not evaluation.ok[row]:
-            return False
-        return self._commit(pod, row, evaluation, why=why) is not None
+            return None
+        return self._commit(pod, row, evaluation, why=why)
 
     def _evaluate(self, pod: Pod) -> Evaluation:
         """With pods nominated to nodes, a node must do both with them there and without, as kube-scheduler demands."""

@@ -114,7 +114,7 @@ def _row(decision: Decision, output: Output) -> tuple[str, str, str, str]:
         case Bind():
             return "bind", decision.pod, decision.node, why
         case Evict():
-            gain = f"gains {decision.gain:.4g} {decision.unit}: {why}"
+            gain = f"gains {decision.gain:.4g} {decision.unit}: {why}" if decision.gain else why
             return "evict", decision.pod, f"{decision.origin} -> {decision.target}", gain
         case Preempt():
             return "preempt", decision.pod, decision.node, f"{why} (evicts {', '.join(decision.victims)})"

@@ -29,12 +29,21 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class Rescue:
+    """A waiting pod, by its key, that fits nowhere as things are, and the node that will take it after the plan."""
+
+    pod: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
 class MovePlan:
     """Stages follow each other as soon as the replacements of the one before are Ready.
 
     `start`: pods per workload and node when it began; `issued`: uids of the pods asked to go, and `since`, when the last of
     them was; `here` and `there`: milliseconds per request before and after; `excess`: what the way costs, in ms x s;
-    `grounds`: what was known of the distances that make the difference.
+    `grounds`: what was known of the distances that make the difference; `rescue`: the pod that the others make way for, in
+    a plan that is not made for milliseconds.
     """
 
     stages: tuple[tuple[Step, ...], ...]
@@ -47,6 +56,11 @@ class MovePlan:
     issued: frozenset[str] = frozenset()
     safe: bool = True
     grounds: Grounds | None = field(default=None, hash=False)
+    rescue: Rescue | None = None
+
+    @property
+    def workloads(self) -> set[WorkloadKey]:
+        return {step.workload for stage in self.stages for step in stage}
 
     @property
     def gain(self) -> float:
@@ -61,8 +75,10 @@ class MovePlan:
         return replace(self, issued=self.issued | new, since=at) if new else self
 
     def why(self, step: Step) -> str:
-        others = len({each.workload for stage in self.stages for each in stage}) - 1
+        others = len(self.workloads) - 1
         group = f" with {others} other workload{'s' if others > 1 else ''}" if others else ""
+        if self.rescue is not None:
+            return f"makes way{group}: {self.rescue.pod}, which fits nowhere now, can then run on {self.rescue.node}"
         unsafe = "" if self.safe else "; on the way requests take longer than now"
         return (
             f"moves{group} to {step.target}: a request costs {self.there:.4g} ms instead of {self.here:.4g} ms "
@@ -84,6 +100,7 @@ class MovePlan:
             "issued": sorted(self.issued),
             "safe": self.safe,
             **({} if self.grounds is None else {"grounds": self.grounds.to_memory()}),
+            **({} if self.rescue is None else {"rescue": [self.rescue.pod, self.rescue.node]}),
         }
 
 
@@ -124,7 +141,15 @@ def _read(given: Mapping[str, Any]) -> MovePlan:
         issued=frozenset(str(uid) for uid in given["issued"]),
         safe=bool(given["safe"]),
         grounds=Grounds.read(given.get("grounds")),
+        rescue=_rescue(given.get("rescue")),
     )
+
+
+def _rescue(given: object) -> Rescue | None:
+    match given:
+        case [str() as pod, str() as node]:
+            return Rescue(pod, node)
+    return None
 
 
 def write(memory: Mapping[str, object], plans: Iterable[MovePlan]) -> dict[str, object]:

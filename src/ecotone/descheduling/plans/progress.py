@@ -28,7 +28,7 @@ class Next:
 
 
 def following(state: ClusterState, plan: MovePlan, *, limit: float) -> Next:
-    workloads = {step.workload for stage in plan.stages for step in stage}
+    workloads = plan.workloads
     if any(_scaled(state, plan, workload) for workload in workloads):
         return Next(over=True, why="a workload was scaled")
     if state.now - plan.since > limit:
@@ -55,6 +55,8 @@ def _scaled(state: ClusterState, plan: MovePlan, workload: WorkloadKey) -> bool:
     """By somebody else: while a surge of the plan's own is under way, its workload has one replica more."""
     known = state.workloads.get(workload)
     own = sum(plan.start[workload].values())
+    if plan.rescue is not None:  # replicas of the workload may wait, the pod that is made way for among them
+        return known is not None and known.replicas is not None and known.replicas < own
     surging = any(step.surge for stage in plan.stages for step in stage if step.workload == workload)
     return known is not None and known.replicas not in (None, own, own + surging)
 

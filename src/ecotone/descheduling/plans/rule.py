@@ -1,5 +1,7 @@
 """The rule `plans`: applications whose requests are counted move by plans, everything else by the best single gain.
 
+First of all, pods make way for those that bounds on distances leave without any node (`stranded`).
+
 A plan is accepted if it saves what somebody notices (`min_gain` milliseconds and `min_relative_gain`) and if that pays for
 the way within `horizon` seconds; a return to where a workload came from lately must save twice as much. From then on it is
 one decision: the cool-down, moves per run and one pod per workload count it once, and its steps follow each other as soon
@@ -28,6 +30,7 @@ from ecotone.descheduling.plans.plan import MovePlan, Step
 from ecotone.descheduling.plans.progress import following
 from ecotone.descheduling.plans.rates import Rates
 from ecotone.descheduling.plans.rest import AtRest, digest_of
+from ecotone.descheduling.plans.stranded import rescues
 from ecotone.descheduling.plans.trial import Stages, settle
 from ecotone.descheduling.plans.unmeasured import Change, change_of
 from ecotone.descheduling.run import Run
@@ -78,7 +81,10 @@ class _Run(Run):
     def plans(self) -> Decisions:
         for plan in plans_in.read(self.state.memory):
             self._continue(plan)
-        busy = {step.workload for plan in self._under_way for stage in plan.stages for step in stage}
+        busy = {workload for plan in self._under_way for workload in plan.workloads}
+        for plan in rescues(self, busy):
+            busy |= plan.workloads
+            self._issue(plan, following(self.state, plan, limit=np.inf).steps)
         only = self.settings.only
         around = None if only is None else {(key.namespace, key.name) for key in only}
         for application in applications(self.state, around=around, lateness=self.framework.lateness):
@@ -143,6 +149,9 @@ class _Run(Run):
 
     def _keep_places(self, plan: MovePlan) -> None:
         """What a plan still wants to bring to its targets counts there from now on: no other application plans with it."""
+        rescued = None if plan.rescue is None else self.state.pending.get(plan.rescue.pod)
+        if plan.rescue is not None and rescued is not None and plan.rescue.node in self.state.nodes.index:
+            self.state.assume(rescued, plan.rescue.node)
         ends: dict[tuple[WorkloadKey, str], int] = {}
         for stage in plan.stages:
             for step in stage:
@@ -302,8 +311,7 @@ class _Run(Run):
         most, surge = [], []
         for kind in application.kinds:
             own = pods.get(kind.workload, [])
-            allowed = [self.ledger.allowed(budget) for pod in own[:1] for budget in budgets_of(self.state, pod)]
-            most.append(max(0, min([len(own) - 1, *allowed])))
+            most.append(self.spare(own))
             surge.append(len(own) == 1 and self.settings.single_replicas == "surge")
         return Spare(np.array(most), tuple(surge))
 

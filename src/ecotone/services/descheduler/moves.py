@@ -68,8 +68,11 @@ class Move:
 
     @property
     def disappointed(self) -> bool:
-        """True if it did not bring what it was made for: the cost rose, or nothing became ready."""
-        return self.outcome is Outcome.NOT_READY or (self.measured is not None and self.measured < 0)
+        """True if it did not bring what it was made for: the cost rose, or nothing became ready.
+
+        Moves that make way for a pod without a place promise no gain, so a cost that rose says nothing about them.
+        """
+        return self.outcome is Outcome.NOT_READY or (self.gain > 0 and self.measured is not None and self.measured < 0)
 
 
 def time_text(moment: float) -> str:

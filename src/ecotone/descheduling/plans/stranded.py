@@ -1,0 +1,166 @@
+"""Pods that wait because those they must be near stand where they cannot follow: these make way for them.
+
+A pod that distances keep from every node waits for ever if nobody moves, since its peers cost the least where they are. So
+whoever is bound to it may be asked to go where all of them fit (`joint_places`), as few as possible; and if that is not
+enough, pods that take the room within its bounds. No gain is asked for: a pod that does not run serves nobody. Everything
+else holds as for any move: who may move at all, budgets, cool-downs, replacements first where a workload has one pod. Only
+pods of its own namespace move for a pod, since what one tenant writes moves only his own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ecotone.descheduling.grounds import Pair, pair_of
+from ecotone.descheduling.plans.plan import Counts, MovePlan, Rescue, Step
+from ecotone.descheduling.plans.trial import Stages, settle
+from ecotone.descheduling.run import Run
+from ecotone.model.arrays import Mask
+from ecotone.model.members import pods_of_each
+from ecotone.model.objects import Pod, WorkloadKey
+from ecotone.scheduling.costs.deadlines import Bound, name_of
+from ecotone.scheduling.evaluation import Evaluation
+from ecotone.scheduling.joint_places import MOST_PODS, Ties, joint_places, tied_to, ties_between
+from ecotone.scheduling.plugin import Cycle, KeepsNear
+
+
+@dataclass(frozen=True, slots=True)
+class _Stranded:
+    """A pod that fits nowhere, and what it must be near to."""
+
+    pod: Pod
+    bounds: tuple[Bound, ...]
+
+
+def rescues(run: Run, busy: Collection[WorkloadKey]) -> Iterator[MovePlan]:
+    """A plan for each waiting pod that others can make way for; pods of busy workloads stay.
+
+    Once a plan is taken its workloads are busy too, so whoever takes it adds them before asking for the next.
+    """
+    for key in sorted(run.state.pending):
+        pod = run.state.pending.get(key)
+        stranded = None if pod is None else _stranded(run, pod, busy)
+        plan = None if stranded is None else _plan(run, stranded, busy)
+        if plan is not None:
+            yield plan
+
+
+def _stranded(run: Run, pod: Pod, busy: Collection[WorkloadKey]) -> _Stranded | None:
+    state, settings, workload = run.state, run.settings, pod.kind.workload
+    if pod.deleting or workload in busy or (settings.only is not None and workload not in settings.only):
+        return None
+    if settings.scheduler_names is not None and pod.spec.scheduler_name not in settings.scheduler_names:
+        return None
+    if any(each.workload == workload and each.expires > state.now and not each.taken_by for each in state.reservations):
+        return None  # it replaces one that moves
+    near = [plugin for plugin in run.framework.filters if isinstance(plugin, KeepsNear)]
+    bounds = tuple(bound for plugin in near for bound in plugin.keeps_near(state, pod.kind))
+    if not bounds or run.framework.refusal_at_the_gate(state, pod) is not None:
+        return None
+    evaluation = Evaluation(run.framework, Cycle(state, pod))
+    if evaluation.refusal is not None or len(evaluation.feasible):
+        return None
+    missing = _missing(run, bounds)
+    return None if missing and run.missing.waits_for(missing, ()) is not None else _Stranded(pod, bounds)
+
+
+def _missing(run: Run, bounds: tuple[Bound, ...]) -> set[Pair]:
+    """Ways to those it must be near that nobody has measured: once they are, it may fit where nobody has to move."""
+    names = run.state.nodes.names
+    return {
+        pair_of(names[origin], names[target])
+        for bound in bounds
+        for target in bound.rows.tolist()
+        for origin in np.flatnonzero(run.state.network.unknown_toward(target)).tolist()
+        if origin != target
+    }
+
+
+def _plan(run: Run, stranded: _Stranded, busy: Collection[WorkloadKey]) -> MovePlan | None:
+    pod = stranded.pod
+    free = _may_make_way(run, pod, busy)
+    ties = _ties(run, pod)
+    joined = tied_to(ties, name_of(pod.kind))
+    bound = [each for each in free if name_of(each.kind) in joined]
+    others = [each for each in free if name_of(each.kind) not in joined]
+    within = _within(run, stranded)
+    in_the_way = [each for each in others if within[run.state.nodes.index[each.node or ""]]]
+    for movers in (bound, [*bound, *in_the_way][: MOST_PODS - 1]):
+        places = joint_places(run.framework, run.state, [*movers, pod], ties) if movers else None
+        if places is not None:
+            moved = [(each, places[each.key]) for each in movers if places[each.key] != each.node]
+            return _written(run, Rescue(pod.key, places[pod.key]), moved)
+    return None
+
+
+def _may_make_way(run: Run, pod: Pod, busy: Collection[WorkloadKey]) -> list[Pod]:
+    """Pods of its namespace that may go now, in the order of their keys."""
+    single = run.settings.single_replicas
+    found = pods_of_each(run.state, {kind.workload for kind in run.kinds() if kind.namespace == pod.namespace})
+    return sorted(
+        (
+            each
+            for workload, pods in found.items()
+            if workload not in busy and not (single == "never" and sum(own.ready for own in pods) < 2)
+            for each in pods
+            if each.ready and each.spec.priority <= pod.spec.priority
+            if run.may_move(each) and run.ledger.forbids(each) is None
+        ),
+        key=lambda each: each.key,
+    )
+
+
+def _ties(run: Run, pod: Pod) -> Ties:
+    """Bounds are told to pods that have a place, so the waiting one is given one meanwhile."""
+    state = run.state
+    kinds = {kind for kind in state.kind_counts if kind.namespace == pod.namespace}
+    there = state.assume(pod, state.nodes.names[0])
+    try:
+        return ties_between(run.framework, state, sorted(kinds, key=lambda kind: str(kind.workload)))
+    finally:
+        state.drop_pod(there.key)
+        state.put_pod(pod)
+
+
+def _within(run: Run, stranded: _Stranded) -> Mask:
+    """The nodes that its bounds allow with everybody where they are."""
+    found = np.ones(len(run.state.nodes), dtype=np.bool_)
+    for bound in stranded.bounds:
+        for target in bound.rows.tolist():
+            found &= run.state.network.toward(target) <= bound.most
+    return found
+
+
+def _written(run: Run, rescue: Rescue, moved: list[tuple[Pod, str]]) -> MovePlan | None:
+    """As many of a workload at a time as leave one that serves and as its budgets allow; None if filters refuse it so."""
+    pods = {
+        workload: [pod for pod in run.pods_of(workload) if pod.is_peer]
+        for workload in {pod.kind.workload for pod, _ in moved}
+    }
+    steps: dict[WorkloadKey, list[Step]] = {}
+    for pod, target in moved:
+        workload = pod.kind.workload
+        surge = len(pods[workload]) == 1 and run.settings.single_replicas == "surge"
+        steps.setdefault(workload, []).append(Step(workload, pod.node or "", target, surge))
+    stages = settle(run.framework, run.state, _stages(run, steps, pods), pods)
+    if isinstance(stages, Step):
+        return None
+    start: Counts = {}
+    for workload, own in pods.items():
+        nodes = [pod.node or "" for pod in own]
+        start[workload] = {node: nodes.count(node) for node in sorted(set(nodes))}
+    return MovePlan(
+        stages, start, here=0.0, there=0.0, excess=0.0, order="rescue", since=run.state.now, rescue=rescue
+    )  # fmt: skip
+
+
+def _stages(run: Run, steps: dict[WorkloadKey, list[Step]], pods: dict[WorkloadKey, list[Pod]]) -> Stages:
+    parts = []
+    for workload, own in steps.items():
+        most = run.spare(pods[workload])
+        parts.append([own[at : at + max(1, most)] for at in range(0, len(own), max(1, most))])
+    longest = max(len(part) for part in parts)
+    return tuple(tuple(step for part in parts if at < len(part) for step in part[at]) for at in range(longest))

@@ -1,0 +1,64 @@
+"""Pods that wait together and must be near each other get places that suit all of them, whichever was created first.
+
+One by one, a pod goes where it is best off, and one that comes after it and must be near it may then fit nowhere, for ever.
+So when a pod was turned away because of distances, those placed in the same round that bounds join it to are asked to
+give way (`joint_places`): as few of them as possible. A pod for which nothing is found waits as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from ecotone.model.decisions import Decisions, Wait
+from ecotone.model.objects import Pod
+from ecotone.model.state import ClusterState
+from ecotone.scheduling.costs.deadlines import name_of
+from ecotone.scheduling.evaluation import Evaluation
+from ecotone.scheduling.first_placement import Place
+from ecotone.scheduling.framework import Framework
+from ecotone.scheduling.joint_places import joint_places, tied_to, ties_between
+from ecotone.scheduling.plugin import Cycle, KeepsNear
+
+
+def too_far(framework: Framework, answer: Decisions, waiting: Sequence[Pod]) -> list[Pod]:
+    """Those of the waiting pods that distances keep from some node."""
+    near = {plugin.name for plugin in framework.filters if isinstance(plugin, KeepsNear)}
+    refused = {each.pod for each in answer.decisions if isinstance(each, Wait) and not near.isdisjoint(each.plugins)}
+    return [pod for pod in waiting if pod.key in refused] if refused else []
+
+
+def places_within_bounds(
+    framework: Framework, state: ClusterState, placed: Collection[Pod], refused: Sequence[Pod]
+) -> dict[str, Place]:
+    """Places for some of the refused, and other ones for those of the placed that stand in their way; by key.
+
+    The state has the placed pods where they went one by one, and in the end where they go instead.
+    """
+    placed = list(placed)
+    found: dict[str, Place] = {}
+    for pod in refused:
+        evaluation = Evaluation(framework, Cycle(state, pod))
+        row = evaluation.best() if evaluation.refusal is None else None
+        # It has a place where others made way for the one before it.
+        places = _together(framework, state, placed, pod) if row is None else {pod.key: state.nodes.names[row]}
+        if not places:
+            continue
+        why = f"with the pods that it must be near: one by one {pod.key} would fit nowhere"
+        by_key = {each.key: each for each in (*placed, pod)}
+        for key, node in places.items():
+            if by_key[key].node != node:
+                by_key[key] = state.assume(by_key[key], node)
+                found[key] = Place(node, why)
+        placed = list(by_key.values())
+    return found
+
+
+def _together(framework: Framework, state: ClusterState, placed: list[Pod], pod: Pod) -> dict[str, str]:
+    kinds = {each.kind: None for each in (*placed, pod)}
+    there = state.assume(pod, state.nodes.names[0])  # anywhere: bounds are told to pods that have a place
+    ties = ties_between(framework, state, kinds)
+    state.drop_pod(there.key)
+    state.put_pod(pod)
+    joined = tied_to(ties, name_of(pod.kind))
+    pods = [each for each in placed if name_of(each.kind) in joined]
+    return joint_places(framework, state, [*pods, pod], ties) or {}
