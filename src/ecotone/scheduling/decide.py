@@ -18,6 +18,7 @@ from ecotone.model.decisions import Bind, Decision, Decisions, Preempt, Wait
 from ecotone.model.objects import Pod, PodKind
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
+from ecotone.scheduling.arrival import awaited, young
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.first_placement import Place, places
 from ecotone.scheduling.framework import Framework
@@ -43,7 +44,32 @@ def decide(snapshot: Snapshot, policy: Policy, *, pods: Sequence[Pod] | None = N
         return Decisions((*solved.decisions, *held), solved.memory)
     if framework.gangs:
         return _without_doomed_groups(framework, snapshot, waiting, batch=batch)
-    return _together(framework, snapshot, waiting, batch=batch)
+    arriving = _arriving(framework, snapshot, waiting) if framework.settle_seconds > 0 else []
+    if arriving:
+        held_back = {wait.pod for wait in arriving}
+        waiting = tuple(pod for pod in waiting if pod.key not in held_back)
+    answer = _together(framework, snapshot, waiting, batch=batch)
+    return Decisions((*answer.decisions, *arriving), answer.memory)
+
+
+def _arriving(framework: Framework, snapshot: Snapshot, waiting: Sequence[Pod]) -> list[Wait]:
+    """For the pods of new applications that are not all there yet: that they wait for the rest."""
+    groups = young(waiting, now=snapshot.now, settle=framework.settle_seconds)
+    if not groups:
+        return []
+    state = ClusterState.of(snapshot)
+    return [
+        Wait(
+            pod.key,
+            f"waits for the rest of its application {group}: {lacking} lacks pods",
+            uid=pod.uid,
+            group=group,
+            seconds=framework.settle_seconds,
+        )
+        for group, members in groups.items()
+        if (lacking := awaited(state, members)) is not None
+        for pod in members
+    ]
 
 
 def _together(framework: Framework, snapshot: Snapshot, waiting: Sequence[Pod], *, batch: bool) -> Decisions:

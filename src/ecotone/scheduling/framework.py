@@ -15,6 +15,7 @@ from ecotone.model.state import ClusterState
 from ecotone.scheduling.costs.deadlines import DEFAULT as LATENESS
 from ecotone.scheduling.costs.deadlines import Lateness
 from ecotone.scheduling.plugin import (
+    AWAITS_ARRIVALS,
     COST,
     FILTER,
     GANG,
@@ -99,6 +100,7 @@ class Framework:
         self.scorers = self._scorers(profile.at("score"))
         self.tie_breakers = self._scorers(profile.tie_break)
         self.cost = self._cost()
+        self.settle_seconds = self.cost.settling_seconds() if AWAITS_ARRIVALS.has(self.cost) else 0.0
         self.last_word = next((each for scorer in self.scorers if LAST_WORD.has(each := scorer.plugin)), None)
         self.sorter = self._sorter()
         self._queue_order: QueueOrder | None = self.sorter if QUEUE_ORDER.has(self.sorter) else None

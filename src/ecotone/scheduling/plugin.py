@@ -304,6 +304,16 @@ class ChargesLateness(Plugin, Protocol):
 
 
 @runtime_checkable
+class AwaitsArrivals(Plugin, Protocol):
+    """A cost that places new applications as wholes: the pods of one that is still being created wait for the rest.
+
+    Its argument `settleSeconds` says how long they wait after the last arrival; live schedulers set it.
+    """
+
+    def settling_seconds(self) -> float: ...
+
+
+@runtime_checkable
 class KeepsNear(Plugin, Protocol):
     """A filter that holds pods near others: whoever places several at once must know, as it looks at one after the other."""
 
@@ -377,6 +387,7 @@ GATHERING: Seam[Gathering] = Seam(Gathering)
 HINT: Seam[Hint] = Seam(Hint)
 DESCRIBE: Seam[Describe] = Seam(Describe)
 COST: Seam[Cost] = Seam(Cost)
+AWAITS_ARRIVALS: Seam[AwaitsArrivals] = Seam(AwaitsArrivals)
 LAST_WORD: Seam[LastWord] = Seam(LastWord)
 
 # The points at which a profile may enable plugins, by their names in configuration files.

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ecotone.model.errors import InputError
-from ecotone.scheduling.plugin import GATHERING
+from ecotone.scheduling.plugin import AWAITS_ARRIVALS, GATHERING
 from ecotone.scheduling.profiles.policies import DEFAULT_POLICY, resolve
 from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.profiles.registry import find_plugin
@@ -29,11 +29,13 @@ def choose_profiles(
 
 
 def _gathering(profile: Profile) -> Profile:
-    """On a live cluster an application's pods appear one after the other: all-or-nothing waits a moment for the rest."""
+    """On a live cluster an application's pods appear one after the other: whoever places wholes waits for the rest."""
+    waiting = [use.name for use in profile.at("score") if AWAITS_ARRIVALS.offered_by(find_plugin(use.name))]
     if profile.all_or_nothing:
-        for use in profile.at("permit"):
-            if GATHERING.offered_by(find_plugin(use.name)) and "settleSeconds" not in profile.args.get(use.name, {}):
-                profile = profile.with_args(use.name, settleSeconds=SETTLE_SECONDS)
+        waiting += [use.name for use in profile.at("permit") if GATHERING.offered_by(find_plugin(use.name))]
+    for name in waiting:
+        if "settleSeconds" not in profile.args.get(name, {}):
+            profile = profile.with_args(name, settleSeconds=SETTLE_SECONDS)
     return profile
 
 

@@ -25,6 +25,7 @@ from ecotone.model.decisions import Bind, Decision, Evict, Preempt, Wait
 from ecotone.model.objects import Pod, Reservation
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
+from ecotone.scheduling.arrival import arriving_group, young
 from ecotone.scheduling.decide import decide
 from ecotone.scheduling.plugin import Event
 from ecotone.scheduling.profiles.profile import Profile
@@ -239,18 +240,25 @@ class Scheduler:
                 self.metrics.attempts.labels("error", entry.pod.spec.scheduler_name).inc()
 
     def _mates(self, entries: list[Entry]) -> list[Entry]:
-        """The rest of the all-or-nothing groups that these pods belong to, and the groups still gathering.
+        """The rest of the all-or-nothing groups that these pods belong to, and the groups still gathering; and of applications
+        that are just arriving.
 
         Groups that are decided together share the nodes better than groups that take what they want one after the other.
         """
         name = entries[0].pod.spec.scheduler_name
         framework = self._frameworks.get(name, self._first)
         groups = frozenset[str]().union(*(framework.groups_of(entry.pod) for entry in entries))
-        if not groups:
+        settle = framework.settle_seconds
+        arriving = young((each.pod for each in entries), now=self._wall(), settle=settle) if settle > 0 else {}
+        if not groups and not arriving:
             return []
 
         def belongs(entry: Entry) -> bool:
-            mine = framework.groups_of(entry.pod) if entry.pod.spec.scheduler_name == name else frozenset()
+            if entry.pod.spec.scheduler_name != name:
+                return False
+            if entry.place is not Place.UNSCHEDULABLE and arriving_group(entry.pod) in arriving:
+                return True
+            mine = framework.groups_of(entry.pod)
             return bool(mine) and (entry.place is not Place.UNSCHEDULABLE or not groups.isdisjoint(mine))
 
         return self.queue.claim(belongs)

@@ -84,8 +84,9 @@ class ResponseTime:
         latePerMs: float = LATENESS.per_ms,
         lateMs: float = LATENESS.fixed_ms,
         apart: bool = False,
+        settleSeconds: float = 0.0,
     ) -> None:
-        for word, value in (("latePerMs", latePerMs), ("lateMs", lateMs)):
+        for word, value in (("latePerMs", latePerMs), ("lateMs", lateMs), ("settleSeconds", settleSeconds)):
             if not 0 <= value < inf:
                 raise InputError(f"ResponseTime: {word} {value:g} must be a number of at least 0")
         self.model = cost.Model(service_ms=serviceMs, price_ms=priceMs)
@@ -94,6 +95,10 @@ class ResponseTime:
         self._noticed_share = noticedShare
         self.lateness = Lateness(latePerMs, lateMs)
         self._apart = apart
+        self._settle_seconds = settleSeconds
+
+    def settling_seconds(self) -> float:
+        return self._settle_seconds
 
     def placement_changes(self, cycle: Cycle) -> Change:
         if target_of(cycle.state, cycle.pod.kind) is not None:
