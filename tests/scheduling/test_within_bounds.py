@@ -98,6 +98,15 @@ def test_room_near_each_other_is_found_for_all(queue_first: bool) -> None:
     assert found["reader"] <= {"a", "c"}
 
 
+def test_a_node_that_lacks_what_no_pod_asks_for_takes_them() -> None:
+    """More memory is requested on b than it has left to give; the chain asks for CPU alone."""
+    state = chain(("left", "right", "db", "web"), most=20.0)
+    asks = ("memory", 1 << 34)
+    kind = PodKind("other", WorkloadKey("other", "hog"), spec=PodSpec(requests=(asks,), nonzero=(0, 1 << 34)))
+    state.put_pod(Pod("hog", "u-hog", kind, node="b", phase="Running", ready=True))
+    assert nodes_of(state)["left"] == {"b"}
+
+
 def test_the_record_says_why_a_pod_left_its_own_best_node() -> None:
     state = chain(("left", "right", "db", "web"), most=20.0)
     why = {each.pod: each.why for each in decide(state.freeze(), "ecotone").decisions}

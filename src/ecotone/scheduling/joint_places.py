@@ -175,8 +175,10 @@ class _Search:
         return found
 
     def _fits(self, number: int) -> Mask:
-        missing: Mask = self._variables[number].demand > self._free
-        found: Mask = ~missing.any(axis=1)
+        demand = self._variables[number].demand
+        # A node that lacks what the pod does not ask for takes it all the same.
+        enough = np.logical_or(np.less_equal(demand, self._free), demand <= 0.0)
+        found: Mask = np.logical_and.reduce(enough, axis=1)
         return found
 
     def _ordered(self, variable: _Variable, domain: Mask, ways: Floats) -> list[int]:
