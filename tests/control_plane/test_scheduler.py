@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,7 +184,7 @@ def test_an_application_that_arrives_pod_by_pod_is_placed_as_a_whole(cluster: Cl
         for name, peers in channels.items():
             labels = {"app": name, "app-group": "shop"}
             told = {"ecotone.dev/affinity": json.dumps(peers)}
-            selector = {"nodeSelector": {"kubernetes.io/hostname": "a2"}} if name == "db" else {}
+            selector: dict[str, Any] = {"nodeSelector": {"kubernetes.io/hostname": "a2"}} if name == "db" else {}
             cluster.create(pod(name, scheduler="whole", labels=labels, annotations=told, **selector))
             time.sleep(0.4)
         where = wait_bound(cluster, 3, child=program.child)
