@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from control_plane.cluster import Cluster
-from control_plane.objects import node, pod
+from control_plane.objects import deployment, node, pod
 from control_plane.processes import wait_until
 from control_plane.programs import run_ecotone, scheduler
 from control_plane.waiting import clear, condition, notes, placement, wait_bound
@@ -213,3 +213,30 @@ def deployments(name: str) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def test_an_application_that_arrives_deployment_by_deployment_is_placed_as_a_whole_once_it_is_there(
+    cluster: Cluster,
+) -> None:
+    """Under `ecotone`: web and api would each take the emptier node, and their database is bound to the other one."""
+    for name, cpu in (("a1", "16"), ("a2", "8")):
+        far = {"ecotone.dev/latencies": json.dumps({"a1": 80.0, "a2": 80.0})}
+        cluster.create(node(name, cpu=cpu, annotations=far))
+    channels = {"web": {"api": 100}, "api": {"web": 100, "db": 100}, "db": {"api": 100}}
+    pinned: dict[str, Any] = {"db": {"nodeSelector": {"kubernetes.io/hostname": "a2"}}}
+    program = scheduler(cluster, policy="ecotone").wait_ready()
+    try:
+        for name, peers in channels.items():
+            made = deployment(name, labels={"app-group": "shop"}, **pinned.get(name, {}))
+            made["metadata"]["labels"] = {"app-group": "shop"}
+            made["spec"]["template"]["metadata"]["annotations"] = {"ecotone.dev/affinity": json.dumps(peers)}
+            cluster.call("POST", "/apis/apps/v1/namespaces/default/deployments", made)
+            time.sleep(0.5)
+        complete = time.monotonic()
+        where = wait_bound(cluster, 3, child=program.child)
+        assert time.monotonic() - complete < 2.0, "nobody waits for more than is missing"
+    finally:
+        program.stop()
+        for name in channels:
+            cluster.call("DELETE", f"/apis/apps/v1/namespaces/default/deployments/{name}")
+    assert set(where.values()) == {"a2"}

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -167,30 +166,6 @@ def test_several_profiles_each_decide_their_own_pods(cluster: Cluster, tmp_path:
         assert wait_bound(cluster, 2, child=both.child) == {"one": "a1", "two": "z1"}
     finally:
         both.stop()
-
-
-def test_an_application_that_arrives_pod_by_pod_is_placed_as_a_whole(cluster: Cluster) -> None:
-    """web and api would each take the emptier node; whom they wait for is bound to the other one."""
-    distances = {"a1": {"a2": 80.0}, "a2": {"a1": 80.0}}
-    cluster.create(
-        *(
-            node(name, cpu=cpu, annotations={"ecotone.dev/latencies": json.dumps(distances[name])})
-            for name, cpu in (("a1", "16"), ("a2", "8"))
-        )
-    )
-    channels = {"web": {"api": 100}, "api": {"web": 100, "db": 100}, "db": {"api": 100}}
-    program = scheduler(cluster, policy="ecotone", name="whole").wait_ready()
-    try:
-        for name, peers in channels.items():
-            labels = {"app": name, "app-group": "shop"}
-            told = {"ecotone.dev/affinity": json.dumps(peers)}
-            selector: dict[str, Any] = {"nodeSelector": {"kubernetes.io/hostname": "a2"}} if name == "db" else {}
-            cluster.create(pod(name, scheduler="whole", labels=labels, annotations=told, **selector))
-            time.sleep(0.4)
-        where = wait_bound(cluster, 3, child=program.child)
-    finally:
-        program.stop()
-    assert where == {"web": "a2", "api": "a2", "db": "a2"}
 
 
 def test_an_application_that_never_becomes_complete_is_placed_after_a_moment(cluster: Cluster) -> None:

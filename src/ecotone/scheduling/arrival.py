@@ -10,6 +10,7 @@ wait. In a file or a simulation, where everything is there at once, `settleSecon
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from ecotone.model.objects import Pod
@@ -44,7 +45,8 @@ def _settling(members: list[Pod], *, now: float, settle: float) -> bool:
 def awaited(state: ClusterState, members: Iterable[Pod]) -> str | None:
     """A workload of these pods' application that lacks pods; None if all are there, or if some have a node already."""
     seen: set[Name] = set()
-    left = [(pod.kind.workload.namespace, pod.kind.workload.name) for pod in members]
+    waiting = Counter(_name(pod) for pod in state.pending.values())
+    left = [_name(pod) for pod in members]
     namespace = left[0][0] if left else ""
     lacking: str | None = None
     while left:
@@ -52,13 +54,16 @@ def awaited(state: ClusterState, members: Iterable[Pod]) -> str | None:
         if name in seen or name[0] != namespace:
             continue
         seen.add(name)
-        kinds = state.named.get(name, ())
-        if len(seen) > MOST or any(len(state.usage.where(kind)[0]) for kind in kinds):
+        if len(seen) > MOST or any(len(state.usage.where(kind)[0]) for kind in state.named.get(name, ())):
             return None
         keys = state.graph.named.get(name, ())
         wanted = sum(1 if (count := state.workloads[key].replicas) is None else count for key in keys) if keys else 1
-        if sum(state.kind_counts[kind] for kind in kinds) < wanted:
+        if waiting[name] < wanted:
             lacking = name[1] if lacking is None else min(lacking, name[1])
         left += [peer for key in keys for peer in mentioned(state.workloads[key])]
         left += [(key.namespace, key.name) for key in state.graph.mentioned_by.get(name, ())]
     return lacking
+
+
+def _name(pod: Pod) -> Name:
+    return pod.kind.workload.namespace, pod.kind.workload.name

@@ -25,7 +25,7 @@ from ecotone.model.decisions import Bind, Decision, Evict, Preempt, Wait
 from ecotone.model.objects import Pod, Reservation
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
-from ecotone.scheduling.arrival import arriving_group, young
+from ecotone.scheduling.arrival import PATIENCE, arriving_group, young
 from ecotone.scheduling.decide import decide
 from ecotone.scheduling.plugin import Event
 from ecotone.scheduling.profiles.profile import Profile
@@ -248,7 +248,8 @@ class Scheduler:
         name = entries[0].pod.spec.scheduler_name
         framework = self._frameworks.get(name, self._first)
         groups = frozenset[str]().union(*(framework.groups_of(entry.pod) for entry in entries))
-        settle = framework.settle_seconds
+        # Those that have waited for the rest in vain are still decided with each other.
+        settle = 2 * PATIENCE * framework.settle_seconds
         arriving = young((each.pod for each in entries), now=self._wall(), settle=settle) if settle > 0 else {}
         if not groups and not arriving:
             return []
