@@ -23,7 +23,7 @@ from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
 from ecotone.scheduling.plugin import Cycle, KeepsNear
 
-STEPS = 1000  # places tried: about a tenth of a second
+STEPS = 1000  # places tried: 0.03 s for 10 pods on 37 nodes, half a second for 60 on 2,000, if there is no answer
 MOST_PODS = 64
 
 Ties = Mapping[tuple[Name, Name], float]
