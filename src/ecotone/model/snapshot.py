@@ -6,8 +6,8 @@ clock or the network.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from ecotone.model.columns.network import Network, NetworkMap
 from ecotone.model.columns.nodes import NodeTable
@@ -59,6 +59,18 @@ class Snapshot:
         yield from self.usage.pods()
         yield from self.homeless.values()
         yield from self.pending.values()
+
+    def with_waiting(self, pods: Iterable[Pod]) -> Snapshot:
+        """The same picture with these pods pending, for executors that keep their queue beside the cluster."""
+        new = [pod for pod in pods if pod.key not in self.pending]
+        counts, named = dict(self.kind_counts), dict(self.named)
+        for kind in (pod.kind for pod in new):
+            if kind not in counts:
+                name = (kind.workload.namespace, kind.workload.name)
+                named[name] = (*named.get(name, ()), kind)
+            counts[kind] = counts.get(kind, 0) + 1
+        pending = {**self.pending, **{pod.key: pod for pod in new}}
+        return replace(self, pending=pending, kind_counts=counts, named=named)
 
     def find_pod(self, key: str) -> Pod | None:
         return next((pod for pod in self.pods() if pod.key == key), None)

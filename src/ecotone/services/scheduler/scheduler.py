@@ -298,7 +298,7 @@ class Scheduler:
         by_key = {entry.pod.key: entry for entry in entries}
         view = self.cache.view(self._wall())
         # The pods of this round are pending in what is decided upon, and in what is remembered of it.
-        view = replace(view, pending={**view.pending, **{key: entry.pod for key, entry in by_key.items()}})
+        view = view.with_waiting(entry.pod for entry in entries)
         self.records.new_round(view)
         answer = decide(view, profile, pods=[entry.pod for entry in entries])
         self.cache.state.memory.update(answer.memory)
