@@ -384,3 +384,23 @@ def answers(table: NodeTable) -> dict[str, object]:
         "images": {image: (rows.tolist(), sizes.tolist()) for image, (rows, sizes) in table.images.items()},
         "derived": table.derived("ready", lambda each: [node.ready for node in each.nodes]),
     }
+
+
+def test_pods_that_wait_outside_are_known_in_a_snapshot_as_if_the_cluster_had_them() -> None:
+    """A live scheduler keeps its queue beside the cluster: pods join the picture for the round that decides on them."""
+    web = PodKind("default", WorkloadKey("default", "web"))
+    pods = [Pod(f"web-{number}", f"u{number}", web) for number in range(3)]
+    inside, outside = ClusterState(), ClusterState()
+    for state in (inside, outside):
+        state.set_nodes([Node("a", {"cpu": 1000, "pods": 10})])
+        state.put_pod(pods[0])
+    for pod in pods[1:]:
+        inside.put_pod(pod)
+    whole, joined = inside.freeze(), outside.freeze().with_waiting(pods)
+    for what in ("pending", "kind_counts", "named"):
+        assert getattr(joined, what) == getattr(whole, what)
+    working = ClusterState.of(joined)
+    for pod in pods:
+        working.assume(pod, "a")
+    assert working.named == {("default", "web"): (web,)} and working.kind_counts == {web: 3}
+    assert outside.freeze().kind_counts == {web: 1}, "the cluster itself has learnt nothing"
