@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ecotone.descheduling import deschedule
+from ecotone.descheduling.plans.plan import under_way
 from ecotone.model import ClusterState, Evict, Node, Pod, PodKind, PodSpec, Workload, WorkloadKey
 from ecotone.model.objects import Measured
 from ecotone.scheduling import DeschedulerSettings
@@ -88,3 +91,18 @@ def test_a_small_gain_moves_nobody() -> None:
 
 def test_the_only_replicas_are_protected_when_asked() -> None:
     assert moves(cluster(), DeschedulerSettings(single_replicas="never")) == []
+
+
+@pytest.mark.parametrize("ends", ["deleted", "ending"])
+def test_a_plan_whose_workloads_are_deleted_on_the_way_harms_no_later_round(ends: str) -> None:
+    state = cluster()
+    begun = deschedule(state.freeze(), "ecotone")
+    assert under_way(begun.memory)
+    state.memory.update(begun.memory)
+    for pod in list(state.freeze().pods()):
+        if ends == "deleted":
+            state.drop_pod(pod.key)
+        else:
+            state.put_pod(replace(pod, deleting=True))
+    state.now += 2.0
+    assert moves(state) == []

@@ -165,7 +165,8 @@ class _Run(Run):
                 ends[place] -= 1  # kept already
         for (workload, node), wanted in ends.items():
             pods = [pod for pod in self.pods_of(workload) if not pod.deleting]
-            for number in range(wanted - sum(pod.node == node for pod in pods)):
+            # A workload that was deleted or scaled to nothing meanwhile brings nobody.
+            for number in range(wanted - sum(pod.node == node for pod in pods) if pods else 0):
                 name = f"{pods[0].name}.{node}.{number}"
                 self.state.assume(replace(pods[0], name=name, uid=name, node=None, bound_at=None, ready=False), node)
 

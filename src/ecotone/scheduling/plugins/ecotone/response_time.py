@@ -10,7 +10,8 @@ behind the best of a 40 ms chain keeps 94, one 100 ms behind falls to 33; min-ma
 What the cost is made of is told in `costs.cost`: `serviceMs` is the CPU time of a request, `priceMs` what a unit of
 price-per-hour is worth, and `preferenceMs` what it costs to meet none of the owner's preferences.
 
-`apart`: never all replicas of a workload on one node while another node could take one.
+`apart`: never all replicas of a workload on one node while another node could take one. `settleSeconds`: how long after its
+newest pod a new application is waited for (`scheduling.arrival`); a live scheduler sets it to 3, elsewhere it is 0.
 
 A node beyond a deadline that is not enforced (`costs.deadlines`) costs `latePerMs` milliseconds for each millisecond it is
 late and `lateMs` for being late at all.
