@@ -63,6 +63,9 @@ class ApiClient:
         if connection.impersonate:
             headers["Impersonate-User"] = connection.impersonate
         self._headers = "".join(_header(name, value) for name, value in headers.items())
+        self._token: str | None = None
+        self._authorization = ""
+        """The header of the token above, which was looked through once."""
         self._connections = connections
         self._pool: Pool | None = None
         self._ahead: dict[tuple[str, tuple[tuple[str, str], ...]], asyncio.Task[bytes]] = {}
@@ -127,7 +130,7 @@ class ApiClient:
             if asked is not None:
                 return await asked
         data = body if isinstance(body, bytes) or body is None else _encode(body)
-        backoff = Backoff()
+        backoff: Backoff | None = None
         attempts = 0
         while True:
             attempts += 1
@@ -144,10 +147,12 @@ class ApiClient:
                 refused = patient and told_to_wait and attempts < THROTTLED_ATTEMPTS
                 if not refused and not (error.transient and method == "GET" and attempts < READ_ATTEMPTS):
                     raise
+                backoff = backoff or Backoff()
                 await self._pause(backoff.next(at_least=error.retry_after), deadline, error)
             except UnreachableError as error:
                 if method != "GET" or isinstance(error, TooLargeError) or attempts >= READ_ATTEMPTS:
                     raise
+                backoff = backoff or Backoff()
                 await self._pause(backoff.next(), deadline, error)
 
     async def _pause(self, delay: float, deadline: float | None, error: Exception) -> None:
@@ -178,8 +183,14 @@ class ApiClient:
         try:
             async with asyncio.timeout(budget):
                 request = await self._written(method, path, data, query=query, content_type=content_type)
-                async with self._exchange(request, silence=silence) as (connection, answer):
+                pool = self._opened()
+                connection = await pool.take()
+                try:
+                    answer = await connection.send(request, silence=silence)
                     return await _body_or_refusal(connection, answer, silence=silence)
+                finally:
+                    # One whose answer was not read to its end is not used again.
+                    pool.give_back(connection)
         except TimeoutError:
             if not request:
                 awaited = self._connection.tokens.awaited()
@@ -194,28 +205,24 @@ class ApiClient:
         """An open GET whose body is read as it arrives (a watch); its silence is the caller's to judge."""
         try:
             request = await self._written("GET", path, None, query=query, content_type=JSON)
-            async with self._exchange(request) as (connection, answer):
+            pool = self._opened()
+            connection = await pool.take()
+            try:
+                answer = await connection.send(request)
                 if answer.status >= 300:
                     if answer.status == 401:
                         self._connection.tokens.invalidate()
                     await _body_or_refusal(connection, answer)
                 yield connection
+            finally:
+                pool.give_back(connection)
         except (OSError, MalformedAnswerError) as error:
             raise UnreachableError(f"GET {path}: {_plain(error)}") from None
 
-    @asynccontextmanager
-    async def _exchange(
-        self, request: bytes, *, silence: float | None = None
-    ) -> AsyncIterator[tuple[HttpConnection, AnswerParser]]:
-        """A request and the head of its answer; a connection whose answer is not read to its end is not used again."""
+    def _opened(self) -> Pool:
         if self._pool is None:
             raise RuntimeError("ApiClient is used outside its 'async with'")
-        pool = self._pool
-        connection = await pool.take()
-        try:
-            yield connection, await connection.send(request, silence=silence)
-        finally:
-            pool.give_back(connection)
+        return self._pool
 
     async def _written(
         self, method: str, path: str, data: bytes | None, *, query: Mapping[str, str] | None, content_type: str
@@ -227,9 +234,12 @@ class ApiClient:
         head = f"{method} {target} HTTP/1.1\r\n{self._headers}"
         token = await self._connection.tokens.token()
         if token is not None:
-            if not token.isprintable() or not token.isascii():
-                raise OutsideError("the token has characters that no token has")
-            head += _header("Authorization", f"Bearer {token}")
+            if token != self._token:
+                if not token.isprintable() or not token.isascii():
+                    raise OutsideError("the token has characters that no token has")
+                self._authorization = _header("Authorization", f"Bearer {token}")
+                self._token = token
+            head += self._authorization
         if data is None:
             return f"{head}\r\n".encode("latin-1")
         return f"{head}Content-Type: {content_type}\r\nContent-Length: {len(data)}\r\n\r\n".encode("latin-1") + data

@@ -118,8 +118,11 @@ class HttpConnection(asyncio.Protocol):
             raise self._error
         self._waiter = self._loop.create_future()
         try:
-            async with asyncio.timeout(silence):
+            if silence is None:
                 await self._waiter
+            else:
+                async with asyncio.timeout(silence):
+                    await self._waiter
         finally:
             self._waiter = None
         if self._error is not None and not self._parts:

@@ -23,6 +23,7 @@ import msgspec
 from ecotone.kube.backoff import Backoff
 from ecotone.kube.client import ApiClient
 from ecotone.kube.errors import ApiError, UnreachableError
+from ecotone.kube.http.connection import HttpConnection
 from ecotone.kube.reading.watching import EventDecoder, Meta, Partial, StreamError
 from ecotone.kube.resources import Resource
 from ecotone.model.errors import OutsideError
@@ -108,6 +109,7 @@ class Reflector(Generic[T]):
         self._lists_finished = 0
         self._listed = asyncio.Condition()
         self._relist_wanted = asyncio.Event()
+        self._stream: HttpConnection | None = None
         self.lists = 0
         self.watches = 0
         self.events = 0
@@ -135,6 +137,8 @@ class Reflector(Generic[T]):
         async with self._listed:
             goal = self.lists + 1
             self._relist_wanted.set()
+            if self._stream is not None:
+                self._stream.close()
             await self._listed.wait_for(lambda: self._lists_finished >= goal)
 
     async def run(self) -> None:
@@ -251,29 +255,28 @@ class Reflector(Generic[T]):
             "timeoutSeconds": str(seconds),
         }
         decoder = EventDecoder(self._kind, dropped=self._drop)
-        relist = asyncio.ensure_future(self._relist_wanted.wait())
         try:
             async with self._client.stream(self._path, query=query) as content:
-                while True:
-                    chunk = asyncio.ensure_future(content.read())
-                    chunk.add_done_callback(_retrieve)
-                    try:
-                        await asyncio.wait({chunk, relist}, timeout=self._silence, return_when=asyncio.FIRST_COMPLETED)
-                    finally:
-                        if not chunk.done():
-                            chunk.cancel()
-                    if relist.done():
-                        return
-                    if not chunk.done() or chunk.cancelled():
-                        raise UnreachableError(f"no sign of life for {self._silence:g} s: the stream is replaced")
-                    data = chunk.result()
+                # Whoever wants a list ends the stream under us: a busy watch is not asked twice for every chunk.
+                self._stream = content
+                while not self._relist_wanted.is_set():
+                    data = await self._next(content)
                     if not data:
                         return  # The server ends every watch after timeoutSeconds; that is no failure.
                     self.last_heard = self._clock()
                     self._apply(decoder, data)
                     self._backoff.reset()
+        except UnreachableError:
+            if not self._relist_wanted.is_set():
+                raise
         finally:
-            relist.cancel()
+            self._stream = None
+
+    async def _next(self, content: HttpConnection) -> bytes:
+        try:
+            return await content.read(silence=self._silence)
+        except TimeoutError:
+            raise UnreachableError(f"no sign of life for {self._silence:g} s: the stream is replaced") from None
 
     def _apply(self, decoder: EventDecoder[T], data: bytes) -> None:
         for event in decoder.feed(data):
@@ -286,9 +289,3 @@ class Reflector(Generic[T]):
                 self._upsert(event.meta.key, event.meta, event.item)
             if event.meta.resource_version:
                 self._version = event.meta.resource_version
-
-
-def _retrieve(chunk: asyncio.Future[bytes]) -> None:
-    """A read that was given up may end in the error of the stream's end, which nobody waits for."""
-    if not chunk.cancelled():
-        chunk.exception()
