@@ -8,7 +8,7 @@ session (in its first run in which every pod has a place and none moves), and th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import msgspec
 
 from ecotone.experiments.bed.overhead import with_overhead
 from ecotone.experiments.bed.parts import about, store, stored
-from ecotone.experiments.bed.playing.contenders import Contender
+from ecotone.experiments.bed.playing.contenders import COMPRESSED, Contender
 from ecotone.experiments.bed.playing.player import Player
 from ecotone.experiments.bed.playing.session import machine, session
 from ecotone.experiments.bed.scenarios import scaled
@@ -60,6 +60,8 @@ class Campaign:
             "seed": self.seed,
             "warmup": scenario.warmup,
             "phases": [[each.at, each.length] for each in scenario.load],
+            "nodes": {node.name: node.cpu for node in scenario.nodes},
+            "compressed": COMPRESSED,
         }
 
     @property
@@ -189,6 +191,8 @@ def predict(scenario: Scenario, contender: Contender, *, trial: int, seed: int) 
     """What the simulator says of the same run."""
     assert contender.simulated is not None
     profile = resolve(contender.simulated)
+    if profile.descheduler is not None:
+        profile = replace(profile, descheduler=replace(profile.descheduler, cool_down=contender.cool_down))
     outcome = Simulation(scenario, Engine(profile), seed=derive(seed, "trial", trial)).run()
     return figures(scenario, outcome, policy=contender.name, trial=trial)
 

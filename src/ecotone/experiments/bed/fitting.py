@@ -41,10 +41,15 @@ def smaller(scenario: Scenario, *, cpu: float, memory: float = 1.0) -> Scenario:
 def with_room(scenario: Scenario) -> Scenario:
     """The same cluster as a bed: room for what real nodes have beside, and a node for what they share."""
     nodes = [replace(node, cpu=node.cpu + SPARE_CPU, memory=node.memory + SPARE_MEMORY) for node in scenario.nodes]
-    nodes.append(NodeSpec(INFRASTRUCTURE, cpu=1000, memory=4096 * _MEBIBYTE, taints=(TAINT,)))
+    return with_infrastructure(replace(scenario, nodes=tuple(nodes)), cpu=1000)
+
+
+def with_infrastructure(scenario: Scenario, *, cpu: int) -> Scenario:
+    """A node of so many millicores for what all share: neither figures nor our programs take CPU time from the application."""
+    apart = NodeSpec(INFRASTRUCTURE, cpu=cpu, memory=4096 * _MEBIBYTE, taints=(TAINT,))
     links = [((INFRASTRUCTURE, node.name), _NEAR) for node in scenario.nodes]
     network = replace(scenario.network, links=(*scenario.network.links, *links))
-    return replace(scenario, nodes=tuple(nodes), network=network)
+    return replace(scenario, nodes=(*scenario.nodes, apart), network=network)
 
 
 def direct(network: NetworkSpec, nodes: list[str]) -> NetworkSpec:

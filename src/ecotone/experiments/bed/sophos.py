@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ecotone.experiments.bed.campaign import Campaign, play_all, table
+from ecotone.experiments.bed.fitting import with_infrastructure
 from ecotone.experiments.bed.parts import chosen
 from ecotone.experiments.bed.playing.contenders import ALL, ECOTONE, HIGH, KUBE_DEFAULT, LOW, SOPHOS, Contender
 from ecotone.experiments.bed.playing.session import set_network
@@ -19,6 +20,7 @@ from ecotone.experiments.campaign.registry import Options, Result
 
 LATENCIES = (10.0, 100.0, 300.0)
 PEER_LATENCY = 100.0  # where the upstream descheduler runs beside the others
+INFRASTRUCTURE_CPU = 2000  # millicores
 QUICK = Schedule(warmup=20.0, phase=30.0)
 
 
@@ -29,7 +31,13 @@ def run(options: Options) -> Result:
         schedule = schedule.with_phases_of(options.seconds)
     order = [each.name for each in ALL.values()]
     campaigns = [
-        Campaign(f"testbed-sophos-{each:g}ms.json", sock_shop(each, schedule), options.seed, order)
+        Campaign(
+            f"testbed-sophos-{each:g}ms.json",
+            with_infrastructure(sock_shop(each, schedule), cpu=INFRASTRUCTURE_CPU),
+            options.seed,
+            order,
+            told=sock_shop(each, schedule),
+        )
         for each in latencies
     ]
     wanted = [contenders_at(each, options) for each in latencies]

@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ecotone.scheduling import resolve
+
+COMPRESSED = 6.0  # loops run every 5 s instead of every 30 s, phases are shorter alike, and so are cool-downs
 DEFAULT_SCHEDULER = "default-scheduler"
 OURS = "ecotone"
 
@@ -29,6 +32,12 @@ class Contender:
     @property
     def scheduler(self) -> str:
         return DEFAULT_SCHEDULER if self.policy is None else OURS
+
+    @property
+    def cool_down(self) -> float:
+        """Seconds after a move in which its workload is left alone: the policy's own, compressed like everything else."""
+        settings = None if self.policy is None else resolve(self.policy).descheduler
+        return 0.0 if settings is None else settings.cool_down / COMPRESSED
 
     @property
     def simulated(self) -> str | None:

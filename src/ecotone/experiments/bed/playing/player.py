@@ -206,6 +206,8 @@ class Player:
         shuffled = replace(scenario, application=replace(scenario.application, services=tuple(services)))
         group: dict[str, Any] = {"runPeriod": 5, "window": "20s", "name": scenario.application.name, "dialect": "envoy"}
         self.bed.apply(application_objects(shuffled, namespace=namespace, scheduler=contender.scheduler))
+        if contender.cool_down > 0:
+            group["descheduler"] = {"coolDownSeconds": round(contender.cool_down)}
         if scenario.qos is not None:
             group["qos"] = {"latency": {tier: 1000 * seconds for tier, seconds in scenario.qos.latency.items()}}
         for entry, port in entries(scenario).items():
