@@ -274,6 +274,12 @@ class LiveCache:
     def pods(self) -> Iterator[Pod]:
         return iter(self._pods.values())
 
+    def waiting(self) -> Iterator[Pod]:
+        """Pods that nobody has given a node yet."""
+        for pod in self._pods.values():
+            if pod.node is None and pod.uid not in self._assumed and not (pod.terminal or pod.deleting):
+                yield pod
+
     @property
     def sizes(self) -> dict[str, int]:
         return {"nodes": len(self._nodes), "pods": len(self._pods), "assumed_pods": len(self._assumed)}

@@ -11,7 +11,8 @@ import pytest
 from ecotone.kube.errors import UnreachableError
 from ecotone.kube.writing.eviction import Evicted, EvictionOutcome
 from ecotone.manifests import wire
-from ecotone.model.objects import Pod, Workload, WorkloadKey
+from ecotone.model.objects import Pod, PodKind, PodSpec, Workload, WorkloadKey
+from ecotone.model.selectors import NodeAffinity, NodeTerm, Requirement
 from ecotone.services.descheduler.moves import time_text
 from ecotone.services.descheduler.writer import Refusal
 from services.descheduler.paper import NOW, Paper, chain_of_two, fill, put_replica
@@ -262,3 +263,19 @@ def test_a_plan_goes_on_when_its_replacements_are_ready_and_is_measured_as_a_who
     assert len({one["plan"] for one in moves}) == 1
     for kind in ("predictedGain", "measuredGain"):
         assert sum(one[kind] for one in moves) == pytest.approx(50.0, abs=1.0)
+
+
+def test_a_pod_that_waits_because_of_where_its_peer_stands_is_made_way_for() -> None:
+    """w1 stands on n0; a pod that must be within 10 ms of it can only run on n1, 50 ms away."""
+    paper = chain_of_two(home="n0", entering={"n0": 10.0})
+    paper.cache.drop_pod("ns/w1-1")
+    paper.cache.put_workload(replace(paper.cache.state.workloads[WorkloadKey("ns", "w1")], replicas=1))
+    key = WorkloadKey("ns", "reader")
+    term = NodeTerm(fields=(Requirement("metadata.name", "In", ("n1",)),))
+    spec = PodSpec(requests=(("cpu", 100),), scheduler_name="ecotone", node_affinity=NodeAffinity(required=(term,)))
+    deadline = Workload(key, replicas=1, app_group="shop", affinity={"w1": 1.0}, deadlines={"w1": 10.0})
+    paper.cache.put_workload(deadline)
+    waits = Pod("reader-0", "uid-reader-0", PodKind("ns", key, spec=spec, app_group="shop"), owner="rs", created=NOW)
+    paper.cache.put_pod(waits)
+    one_round(paper)
+    assert any("makes way" in line and "ns/reader-0" in line for line in paper.told), paper.told

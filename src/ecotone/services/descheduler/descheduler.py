@@ -187,8 +187,11 @@ class Descheduler:
         under_way = frozenset(each.workload for each in now.history.under_way) | self._surges.under_way()
         scope = Scope(now.namespace, now.name, in_rollout(now.survey.pods(now.namespace), workloads), under_way)
         names = self._groups.scheduler_names(settings)
-        settings = replace(settings, stays=scope, only=now.members, scheduler_names=names)
-        view = replace(now.view, memory=now.history.memory, last_moves=now.history.last_moves())
+        waiting = now.survey.waiting(now.namespace, now.name)
+        members = now.members | {pod.kind.workload for pod in waiting}
+        settings = replace(settings, stays=scope, only=members, scheduler_names=names)
+        view = now.view.with_waiting(waiting) if waiting else now.view
+        view = replace(view, memory=now.history.memory, last_moves=now.history.last_moves())
         answer = await beside_the_loop(lambda: deschedule(view, now.profile, settings))
         now.history.remember(answer.memory, at=now.view.now)
         for decision in answer.decisions:

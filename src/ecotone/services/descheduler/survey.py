@@ -6,7 +6,7 @@ go through fifty thousand pods several times to find its own; here they are told
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from ecotone.model.members import pods_of
@@ -22,8 +22,14 @@ Group = tuple[str, str]
 
 
 class Survey:
-    def __init__(self, view: Snapshot) -> None:
+    """`waiting`: pods without a node, which a live view leaves to the scheduler's queue."""
+
+    def __init__(self, view: Snapshot, waiting: Iterable[Pod] = ()) -> None:
         self.view = view
+        self._waiting: dict[Group, list[Pod]] = {}
+        for pod in waiting:
+            if pod.kind.app_group is not None:
+                self._waiting.setdefault((pod.namespace, pod.kind.app_group), []).append(pod)
         self._pods: dict[str, list[Pod]] = {}
         for pod in view.pods():
             self._pods.setdefault(pod.namespace, []).append(pod)
@@ -37,8 +43,12 @@ class Survey:
                     self._members.setdefault((kind.namespace, kind.app_group), set()).add(kind.workload)
 
     def pods(self, namespace: str) -> Iterable[Pod]:
-        """All that are not finished, waiting ones included."""
+        """All that have a node and are not finished."""
         return self._pods.get(namespace, ())
+
+    def waiting(self, namespace: str, app_group: str) -> Sequence[Pod]:
+        """The pods of this application that wait for a node."""
+        return self._waiting.get((namespace, app_group), ())
 
     def workloads(self, namespace: str) -> Iterable[Workload]:
         return self._workloads.get(namespace, ())
@@ -73,7 +83,7 @@ class Surveys:
         now = self._wall()
         known = self._newest
         if known is None or not 0.0 <= now - known.view.now < FRESH_SECONDS:
-            known = self._newest = Survey(self._cache.view(now))
+            known = self._newest = Survey(self._cache.view(now), self._cache.waiting())
         return known
 
     def outdated(self) -> None:
