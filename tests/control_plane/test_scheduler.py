@@ -81,9 +81,12 @@ def test_an_unschedulable_pod_is_retried_when_and_only_when_something_helps(clus
     cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"ns-{time.time_ns()}"}})
     cluster.create(pod("small-2", cpu="100m"))
     wait_bound(cluster, 1, prefix="small-2", child=program.child)
+    # A binding is counted when its answer is back, which may be after it can be seen.
+    wait_until(lambda: attempts(program) >= before + 2, timeout=30, what="counted attempts", child=program.child)
     assert attempts(program) == before + 2, "the two small pods were tried, the big one was not"
     cluster.create(node("a4", cpu="4"))
     wait_until(lambda: placement(cluster).get("big") == "a4", timeout=30, what="big pod", child=program.child)
+    wait_until(lambda: attempts(program) >= before + 3, timeout=30, what="counted attempts", child=program.child)
     assert attempts(program) == before + 3
 
 
