@@ -17,7 +17,7 @@ from ecotone.model.objects import Pod
 from ecotone.model.state import ClusterState
 from ecotone.model.workloads import Name, mentioned
 
-PATIENCE = 5.0
+PATIENCE = 5.0  # times `settleSeconds`: a stream of arrivals must not hold an application for ever
 MOST = 200  # workloads of an application that are looked at: a larger one is not waited for
 
 
@@ -39,7 +39,12 @@ def young(pods: Iterable[Pod], *, now: float, settle: float) -> dict[str, list[P
 
 def _settling(members: list[Pod], *, now: float, settle: float) -> bool:
     created = [pod.created for pod in members]
-    return now - max(created) < settle and now - min(created) < PATIENCE * settle
+    return settling(now=now, own=min(created), newest=max(created), settle=settle)
+
+
+def settling(*, now: float, own: float, newest: float, settle: float) -> bool:
+    """True if an application waits a moment more, which has waited since `own`, and the newest pod came at `newest`."""
+    return now - own < PATIENCE * settle and now - newest < settle
 
 
 def awaited(state: ClusterState, members: Iterable[Pod]) -> str | None:

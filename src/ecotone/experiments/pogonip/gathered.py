@@ -13,7 +13,7 @@ from ecotone.placement.heuristic.pod_by_pod import Pod
 from ecotone.placement.heuristic.pogonip import Greedy, Tie, microservices_or_reject, queue_or_reject
 from ecotone.placement.problem.instance import Instance
 from ecotone.placement.problem.solution import Placement
-from ecotone.scheduling.plugins.pogonip.atomic_deployment import PATIENCE, settling
+from ecotone.scheduling.arrival import PATIENCE, settling
 
 
 def gathered(

@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from ecotone.model.objects import Pod
 from ecotone.model.state import ClusterState
+from ecotone.scheduling.arrival import settling
 from ecotone.scheduling.plugin import Change, Cycle, Hold
 from ecotone.scheduling.plugins.pogonip.application import ApplicationKey, application_of, pending_pods
 from ecotone.scheduling.plugins.pogonip.service_graph import membership
-
-# A stream of arrivals must not hold an application for ever.
-PATIENCE = 5.0
 
 
 class AtomicDeployment:
@@ -58,11 +56,6 @@ class AtomicDeployment:
         """The group whose places go back when this pod finds none."""
         key = application_of(pod.kind)
         return None if key is None or pod.kind.max_latency_ms is None else str(key)
-
-
-def settling(*, now: float, own: float, newest: float, settle: float) -> bool:
-    """True if an application waits a moment more: for its own pods (the newest from `own`), or anybody's (`newest`)."""
-    return now - own < PATIENCE * settle and now - newest < settle
 
 
 def promised(state: ClusterState, key: ApplicationKey) -> int:
