@@ -62,15 +62,14 @@ class Snapshot:
 
     def with_waiting(self, pods: Iterable[Pod]) -> Snapshot:
         """The same picture with these pods pending, for executors that keep their queue beside the cluster."""
-        new = [pod for pod in pods if pod.key not in self.pending]
+        given = {pod.key: pod for pod in pods}
         counts, named = dict(self.kind_counts), dict(self.named)
-        for kind in (pod.kind for pod in new):
+        for kind in (pod.kind for key, pod in given.items() if key not in self.pending):
             if kind not in counts:
                 name = (kind.workload.namespace, kind.workload.name)
                 named[name] = (*named.get(name, ()), kind)
             counts[kind] = counts.get(kind, 0) + 1
-        pending = {**self.pending, **{pod.key: pod for pod in new}}
-        return replace(self, pending=pending, kind_counts=counts, named=named)
+        return replace(self, pending={**self.pending, **given}, kind_counts=counts, named=named)
 
     def find_pod(self, key: str) -> Pod | None:
         return next((pod for pod in self.pods() if pod.key == key), None)

@@ -45,6 +45,16 @@ def ties_between(framework: Framework, state: ClusterState, kinds: Iterable[PodK
     return found
 
 
+def ties_with(framework: Framework, state: ClusterState, pod: Pod, kinds: Iterable[PodKind]) -> Ties:
+    """The same with a pod that waits: bounds are told to pods that have a node, so it is given one meanwhile."""
+    there = state.assume(pod, state.nodes.names[0])
+    try:
+        return ties_between(framework, state, kinds)
+    finally:
+        state.drop_pod(there.key)
+        state.put_pod(pod)
+
+
 def tied_to(ties: Ties, start: Name) -> set[Name]:
     """The workload and all that bounds join it to, directly or through others."""
     found, waiting = {start}, [start]

@@ -16,7 +16,7 @@ from ecotone.scheduling.costs.deadlines import name_of
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.first_placement import Place
 from ecotone.scheduling.framework import Framework
-from ecotone.scheduling.joint_places import joint_places, tied_to, ties_between
+from ecotone.scheduling.joint_places import joint_places, tied_to, ties_with
 from ecotone.scheduling.plugin import Cycle, KeepsNear
 
 
@@ -55,10 +55,7 @@ def places_within_bounds(
 
 def _together(framework: Framework, state: ClusterState, placed: list[Pod], pod: Pod) -> dict[str, str]:
     kinds = {each.kind: None for each in (*placed, pod)}
-    there = state.assume(pod, state.nodes.names[0])  # anywhere: bounds are told to pods that have a place
-    ties = ties_between(framework, state, kinds)
-    state.drop_pod(there.key)
-    state.put_pod(pod)
+    ties = ties_with(framework, state, pod, kinds)
     joined = tied_to(ties, name_of(pod.kind))
     pods = [each for each in placed if name_of(each.kind) in joined]
     return joint_places(framework, state, [*pods, pod], ties) or {}

@@ -23,7 +23,7 @@ from ecotone.model.members import pods_of_each
 from ecotone.model.objects import Pod, WorkloadKey
 from ecotone.scheduling.costs.deadlines import Bound, name_of
 from ecotone.scheduling.evaluation import Evaluation
-from ecotone.scheduling.joint_places import MOST_PODS, Ties, joint_places, tied_to, ties_between
+from ecotone.scheduling.joint_places import MOST_PODS, joint_places, tied_to, ties_with
 from ecotone.scheduling.plugin import Cycle, KeepsNear
 
 
@@ -82,7 +82,8 @@ def _missing(run: Run, bounds: tuple[Bound, ...]) -> set[Pair]:
 def _plan(run: Run, stranded: _Stranded, busy: Collection[WorkloadKey]) -> MovePlan | None:
     pod = stranded.pod
     free = _may_make_way(run, pod, busy)
-    ties = _ties(run, pod)
+    kinds = {kind for kind in run.state.kind_counts if kind.namespace == pod.namespace}
+    ties = ties_with(run.framework, run.state, pod, sorted(kinds, key=lambda kind: str(kind.workload)))
     joined = tied_to(ties, name_of(pod.kind))
     bound = [each for each in free if name_of(each.kind) in joined]
     others = [each for each in free if name_of(each.kind) not in joined]
@@ -111,18 +112,6 @@ def _may_make_way(run: Run, pod: Pod, busy: Collection[WorkloadKey]) -> list[Pod
         ),
         key=lambda each: each.key,
     )
-
-
-def _ties(run: Run, pod: Pod) -> Ties:
-    """Bounds are told to pods that have a place, so the waiting one is given one meanwhile."""
-    state = run.state
-    kinds = {kind for kind in state.kind_counts if kind.namespace == pod.namespace}
-    there = state.assume(pod, state.nodes.names[0])
-    try:
-        return ties_between(run.framework, state, sorted(kinds, key=lambda kind: str(kind.workload)))
-    finally:
-        state.drop_pod(there.key)
-        state.put_pod(pod)
 
 
 def _within(run: Run, stranded: _Stranded) -> Mask:
