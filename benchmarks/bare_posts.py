@@ -1,8 +1,10 @@
 """The limit of binding: every waiting pod is POSTed to some node, without any decision, mirror or event.
 
-Run by `cold_start` beside the schedulers, with as many requests under way as Ecotone's scheduler has.
+Run by `cold_start` beside the schedulers, with as many requests under way as Ecotone's scheduler has. There are two limits,
+since a client's own work counts where it shares the machine with the API server: that of Ecotone's client, and that of
+aiohttp, used as anybody would.
 
-    python -m benchmarks.bare_posts KUBECONFIG
+    python -m benchmarks.bare_posts KUBECONFIG [ecotone|aiohttp]
 """
 
 from __future__ import annotations
@@ -10,19 +12,49 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
 
 from ecotone.kube.client import ApiClient
-from ecotone.kube.kubeconfig import connect
+from ecotone.kube.kubeconfig import Connection, connect
 from ecotone.kube.resources import NODES, PODS
 from ecotone.services.running import run
 
 UNDER_WAY = 128
 
+Ask = Callable[[str, str, dict[str, Any] | None], Awaitable[bytes]]
 
-async def post_all(kubeconfig: str) -> None:
-    async with ApiClient(connect(kubeconfig=kubeconfig), connections=UNDER_WAY) as client:
-        nodes = json.loads(await client.request("GET", NODES.path(), timeout=120))["items"]
-        pods = json.loads(await client.request("GET", PODS.path(namespace="default"), timeout=120))["items"]
+
+@asynccontextmanager
+async def own_client(connection: Connection) -> AsyncIterator[Ask]:
+    async with ApiClient(connection, connections=UNDER_WAY) as client:
+        yield lambda method, path, body: client.request(method, path, body=body, timeout=120)
+
+
+@asynccontextmanager
+async def aiohttp_client(connection: Connection) -> AsyncIterator[Ask]:
+    import aiohttp
+
+    token = await connection.tokens.token()
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    connector = aiohttp.TCPConnector(limit=UNDER_WAY, ssl=connection.tls or True)
+    async with aiohttp.ClientSession(connection.server, connector=connector, headers=headers) as session:
+
+        async def ask(method: str, path: str, body: dict[str, Any] | None) -> bytes:
+            async with session.request(method, path, json=body, raise_for_status=True) as answer:
+                return await answer.read()
+
+        yield ask
+
+
+CLIENTS = {"ecotone": own_client, "aiohttp": aiohttp_client}
+
+
+async def post_all(kubeconfig: str, client: str) -> None:
+    async with CLIENTS[client](connect(kubeconfig=kubeconfig)) as ask:
+        nodes = json.loads(await ask("GET", NODES.path(), None))["items"]
+        pods = json.loads(await ask("GET", PODS.path(namespace="default"), None))["items"]
         names = [each["metadata"]["name"] for each in nodes]
         waiting = [each["metadata"]["name"] for each in pods if not each["spec"].get("nodeName")]
 
@@ -35,8 +67,7 @@ async def post_all(kubeconfig: str) -> None:
                     "metadata": {"name": name},
                     "target": {"apiVersion": "v1", "kind": "Node", "name": names[len(waiting) % len(names)]},
                 }
-                path = PODS.path(namespace="default", name=name, subresource="binding")
-                await client.request("POST", path, body=body)
+                await ask("POST", PODS.path(namespace="default", name=name, subresource="binding"), body)
 
         await asyncio.gather(*(work() for _ in range(UNDER_WAY)))
         # It is measured while it lives: stay until told to go.
@@ -44,4 +75,4 @@ async def post_all(kubeconfig: str) -> None:
 
 
 if __name__ == "__main__":
-    run(post_all(sys.argv[1]))
+    run(post_all(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "ecotone"))

@@ -39,6 +39,8 @@ ZONE = "topology.kubernetes.io/zone"
 ZONES = 20
 APPS = 10
 SCHEDULERS = ("kube-scheduler", "kube-default", "ecotone")
+BARE_POSTS = {"bare-posts": "ecotone", "bare-posts-aiohttp": "aiohttp"}
+"""Not schedulers but limits, with the client that each of them uses."""
 WORKLOADS = ("plain", "spread", "affinity")
 EVENT_SECONDS = 30.0
 PATIENCE_SECONDS = 300.0
@@ -195,8 +197,9 @@ class Bench:
     def start(self, scheduler: str) -> Child:
         if scheduler == "kube-scheduler":
             return self.cluster.start_kube_scheduler()
-        if scheduler == "bare-posts":
-            command = [sys.executable, "-m", "benchmarks.bare_posts", str(self.cluster.kubeconfig)]
+        if scheduler in BARE_POSTS:
+            client = BARE_POSTS[scheduler]
+            command = [sys.executable, "-m", "benchmarks.bare_posts", str(self.cluster.kubeconfig), client]
             return self.cluster.child(scheduler, command, env=environment())
         command = [*ECOTONE, "serve", "scheduler", f"--policy={scheduler}", f"--kubeconfig={self.cluster.kubeconfig}"]
         return self.cluster.child(f"ecotone-{scheduler}", command, env=environment())
@@ -219,7 +222,7 @@ class Bench:
             first, last = await asyncio.wait_for(watching, PATIENCE_SECONDS)
             cpu = child.cpu_seconds()
             rss = child.peak_bytes() / 2**20
-            events = 0 if scheduler == "bare-posts" else await self._events(pods, until=last + EVENT_SECONDS)
+            events = 0 if scheduler in BARE_POSTS else await self._events(pods, until=last + EVENT_SECONDS)
         except TimeoutError:
             raise RuntimeError(
                 f"{scheduler} did not bind all pods in {PATIENCE_SECONDS:g} s:\n{child.tail()}"

@@ -45,21 +45,23 @@ def put(
     group: str | None = "shop",
     role: str | None = None,
     within: float | None = None,
+    waited: bool = True,
+    namespace: str = "default",
 ) -> None:
-    """A workload with a pod on each of these nodes, calls per second to others and from users at nodes."""
-    key = WorkloadKey("default", name)
+    """A workload with a pod on each of these nodes, calls per second to others (`waited` for or not) and from users."""
+    key = WorkloadKey(namespace, name)
     entering = {f"users@{node}": rate for node, rate in (users or {}).items()}
     known = {**(calls or {}), **entering}
     state.put_workload(
         Workload(
             key, replicas=len(homes), app_group=group, cpu_usage=Measured(use, NOW), memory_usage=Measured(1e6, NOW),
             traffic={peer: 2000.0 * rate for peer, rate in known.items()}, requests=known, calls=dict(calls or {}),
-            synchronous=dict.fromkeys(calls or {}, True), measured_at=NOW,
+            synchronous=dict.fromkeys(calls or {}, waited), measured_at=NOW,
         )
     )  # fmt: skip
     spec = PodSpec(requests=(("cpu", cpu),), nonzero=(cpu, 0))
     kind = PodKind(
-        "default", key, labels=(("app", name),), spec=spec, app_group=group, role=role, max_latency_ms=within
+        namespace, key, labels=(("app", name),), spec=spec, app_group=group, role=role, max_latency_ms=within
     )  # fmt: skip
     for number, home in enumerate(homes):
         pod = Pod(
@@ -68,7 +70,7 @@ def put(
         )  # fmt: skip
         state.put_pod(pod)
     selector = LabelSelector.of_labels({"app": name})
-    state.services = (*state.services, ServiceSelector("default", name, selector, near))
+    state.services = (*state.services, ServiceSelector(namespace, name, selector, near))
 
 
 def chain(state: ClusterState, homes: Sequence[str], *, users: Mapping[str, float], near: str | None = None) -> None:

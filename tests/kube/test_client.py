@@ -13,7 +13,7 @@ from ecotone.kube.errors import ApiError, TooLargeError, UnreachableError
 from ecotone.kube.reading.watching import Partial
 from ecotone.kube.resources import NODES, PODS
 from ecotone.model.errors import InputError
-from kube.stub import serving
+from kube.stub import reply, serving
 
 
 def chunked(size: int, *, status: int = 200) -> object:
@@ -57,6 +57,28 @@ def test_a_refusal_has_a_bound_of_its_own(monkeypatch: pytest.MonkeyPatch) -> No
                 await client.request("POST", "/api/v1/pods", body={})
 
     asyncio.run(main())
+
+
+def test_what_was_asked_ahead_is_asked_once_and_given_to_the_first_who_asks() -> None:
+    async def main() -> tuple[list[bytes], int, int]:
+        async with serving() as (stub, client):
+            arrived = asyncio.Event()
+
+            async def first(_: web.Request) -> web.StreamResponse:
+                arrived.set()
+                return web.json_response({"answer": 1})
+
+            stub.then(first, reply({"answer": 2}))
+            client.ask_ahead("/api/v1/pods", query={"limit": "5"}, timeout=5, silence=5)
+            await asyncio.wait_for(arrived.wait(), 5)
+            ahead = len(stub.requests)
+            answers = [await client.request("GET", "/api/v1/pods", query={"limit": "5"}) for _ in range(2)]
+            return answers, ahead, len(stub.requests)
+
+    answers, ahead, requests = asyncio.run(main())
+    assert ahead == 1, "nobody has asked for it yet, and it is on its way"
+    assert [decode(each, dict[str, int]) for each in answers] == [{"answer": 1}, {"answer": 2}]
+    assert requests == 2
 
 
 def test_an_answer_that_is_no_object_is_no_answer() -> None:

@@ -348,6 +348,17 @@ def test_remembered_assumptions_are_restored_exactly() -> None:
     assert cpu_left(state) == 700.0
 
 
+def test_a_snapshot_keeps_what_was_not_measured_yet_when_the_cluster_goes_on() -> None:
+    state = judged()
+    state.assume(web("first"), "a")
+    before = state.freeze()
+    seen = {kind: dict(counts) for kind, counts in before.usage.recent.items()}
+    state.assume(web("second"), "a")
+    ClusterState.of(before).assume(web("third"), "a")
+    assert {kind: dict(counts) for kind, counts in before.usage.recent.items()} == seen
+    assert sum(sum(counts.values()) for counts in state.usage.recent.values()) == 2
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_a_table_with_some_rows_changed_answers_as_one_laid_out_anew(seed: int) -> None:
     dice = Random(seed)

@@ -207,7 +207,7 @@ def demands(dice: Dice, app: str) -> dict[str, Any]:
     if dice.chance(0.2):
         found["pod_anti_affinity"] = PodAffinity(required=(away,))
     elif dice.chance(0.2):
-        found["pod_affinity"] = PodAffinity(preferred=(replace(away, weight=50),))
+        found["pod_affinity"] = PodAffinity(preferred=(PodTerm(selector, "zone", away.namespaces, weight=50),))
     return found
 
 

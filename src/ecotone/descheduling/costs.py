@@ -37,8 +37,11 @@ def request_cost(
     spent = rate = 0.0
     state = ClusterState.of(snapshot)
     nodes = sorted({node for counts in instead.values() for node in counts})
-    lateness = framework_of(profile).lateness
-    for application in applications(state, around=around, beside=nodes, lateness=lateness):
+    framework = framework_of(profile)
+    found = applications(
+        state, around=around, beside=nodes, lateness=framework.lateness, unawaited=framework.unawaited
+    )  # fmt: skip
+    for application in found:
         counts = application.counts.astype(np.float64)
         place = {state.nodes.names[row]: number for number, row in enumerate(application.rows.tolist())}
         for number, kind in enumerate(application.kinds):

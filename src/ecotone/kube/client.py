@@ -126,8 +126,10 @@ class ApiClient:
         sent is still under way when another leader starts.
         """
         if self._ahead and method == "GET":
-            asked = self._ahead.pop((path, tuple((query or {}).items())), None)
-            if asked is not None:
+            wanted = (path, tuple((query or {}).items()))
+            asked = self._ahead.get(wanted)
+            if asked is not None and asked is not asyncio.current_task():  # which is on its way here to be sent
+                del self._ahead[wanted]
                 return await asked
         data = body if isinstance(body, bytes) or body is None else _encode(body)
         backoff: Backoff | None = None

@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 from ecotone.kube.credentials import ExecToken, FileToken, NoToken, StaticToken, TokenSource
 from ecotone.manifests.yaml.block import read_blocks
 from ecotone.model.errors import InputError
@@ -82,8 +84,7 @@ def from_service_account(directory: Path = SERVICE_ACCOUNT) -> Connection:
     )
 
 
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(msgspec.Struct, frozen=True):
     """A named cluster, user or context and the file it came from: relative paths inside it start there."""
 
     body: dict[str, Any]

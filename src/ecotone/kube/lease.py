@@ -18,7 +18,6 @@ import logging
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import msgspec
@@ -41,8 +40,7 @@ def _nothing() -> None:
     return
 
 
-@dataclass(frozen=True)
-class LeaseTimes:
+class LeaseTimes(msgspec.Struct, frozen=True):
     """client-go's three periods; the defaults are kube-scheduler's."""
 
     duration: float = 15.0

@@ -7,7 +7,8 @@ Only what Ecotone reads or writes is listed. A name that becomes part of a path 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from ecotone.model.errors import InputError
 
@@ -25,8 +26,7 @@ def is_subdomain(text: str) -> bool:
     return len(text) <= 253 and _SUBDOMAIN.fullmatch(text) is not None
 
 
-@dataclass(frozen=True)
-class Resource:
+class Resource(msgspec.Struct, frozen=True):
     group: str
     version: str
     plural: str

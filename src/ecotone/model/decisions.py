@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Bind:
+
+class Bind(msgspec.Struct, frozen=True):
     pod: str
     node: str
     why: str
     uid: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Evict:
+class Evict(msgspec.Struct, frozen=True):
     """`surge`: the replacement is started first and the pod goes when that is ready (make before break)."""
 
     pod: str
@@ -30,8 +29,7 @@ class Evict:
     surge: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DeletionCost:
+class DeletionCost(msgspec.Struct, frozen=True):
     """What a pod says of itself when its workload shrinks: pods of lower cost go first."""
 
     pod: str
@@ -40,8 +38,7 @@ class DeletionCost:
     uid: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Preempt:
+class Preempt(msgspec.Struct, frozen=True):
     pod: str
     node: str
     victims: tuple[str, ...]
@@ -50,8 +47,7 @@ class Preempt:
     plugins: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(msgspec.Struct, frozen=True):
     """Not now: either nothing fits, or the pod's group is not complete yet."""
 
     pod: str

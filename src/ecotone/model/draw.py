@@ -7,6 +7,7 @@ policies can share their luck.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from hashlib import blake2b
 
 import numpy as np
@@ -25,10 +26,22 @@ def hash_texts(texts: Iterable[str]) -> Hashes:
 
 def draws(*, seed: int, uid: str, names: Hashes) -> Floats:
     """One uniform number in [0, 1) per name."""
-    start = (hash_text(uid) ^ hash_text(f"seed {seed}")) & 0xFFFFFFFFFFFFFFFF
-    with np.errstate(over="ignore"):
-        mixed = names + np.uint64(start)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed ^= mixed >> np.uint64(31)
-    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    start = (hash_text(uid) ^ _seed(seed)) & 0xFFFFFFFFFFFFFFFF
+    mixed = names + np.uint64(start)
+    for shift, factor in _MIXING:
+        mixed ^= mixed >> shift
+        mixed *= factor
+    mixed ^= mixed >> np.uint64(31)
+    mixed >>= np.uint64(11)
+    return mixed.astype(np.float64) * 2.0**-53
+
+
+_MIXING = (
+    (np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)),
+    (np.uint64(27), np.uint64(0x94D049BB133111EB)),
+)
+
+
+@cache
+def _seed(seed: int) -> int:
+    return hash_text(f"seed {seed}")

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
+import msgspec
+
 from ecotone.model.selectors import (
     EVERYTHING,
     LabelSelector,
@@ -23,16 +25,14 @@ from ecotone.model.selectors import (
 USERS = "users@"
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(msgspec.Struct, frozen=True):
     """A number somebody measured, and when (None: not said, counts as fresh)."""
 
     value: float
     at: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Coordinates:
+class Coordinates(msgspec.Struct, frozen=True):
     """A node's place in a network coordinate system: distances between vectors, plus heights, are milliseconds."""
 
     vector: tuple[float, ...]
@@ -62,8 +62,7 @@ class Node:
     losses: Mapping[str, float] | None = field(default=None, hash=False)
 
 
-@dataclass(frozen=True, slots=True)
-class HostPort:
+class HostPort(msgspec.Struct, frozen=True):
     port: int
     protocol: str = "TCP"
     ip: str = "0.0.0.0"  # noqa: S104 - the wildcard of the Kubernetes API, nothing is listened on
@@ -110,11 +109,13 @@ class PodSpec:
         return self._hash
 
     def request(self, resource: str) -> int:
-        return next((amount for name, amount in self.requests if name == resource), 0)
+        for name, amount in self.requests:
+            if name == resource:
+                return amount
+        return 0
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class WorkloadKey:
+class WorkloadKey(msgspec.Struct, frozen=True, order=True):
     """`namespace/name` of what owns the pods; the kind only tells two of the same name apart."""
 
     namespace: str
@@ -180,6 +181,7 @@ class Pod:
     created: float = 0.0
     bound_at: float | None = None
     ready: bool = False
+    ready_at: float | None = None
     deleting: bool = False
     nominated: str | None = None
     owner: str | None = None
@@ -260,8 +262,7 @@ class AppGroup:
     paused: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DisruptionBudget:
+class DisruptionBudget(msgspec.Struct, frozen=True):
     namespace: str
     name: str
     selector: LabelSelector = EVERYTHING
@@ -271,8 +272,7 @@ class DisruptionBudget:
         return self.namespace == pod.namespace and self.selector.matches(dict(pod.kind.labels))
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceSelector:
+class ServiceSelector(msgspec.Struct, frozen=True):
     """A Service's selector: who its endpoints are, which default spreading needs to know.
 
     `traffic_distribution` is `PreferSameNode`, `PreferSameZone` or None: kube-proxy's uniform choice.
@@ -284,8 +284,7 @@ class ServiceSelector:
     traffic_distribution: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """A PersistentVolumeClaim as far as placement cares."""
 
     namespace: str
@@ -304,8 +303,7 @@ class Claim:
         return f"{self.namespace}/{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Volume:
+class Volume(msgspec.Struct, frozen=True):
     """A PersistentVolume: where it can be reached from. `available`: free to be claimed (its phase says so)."""
 
     name: str
@@ -320,16 +318,14 @@ class Volume:
     available: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class StorageClass:
+class StorageClass(msgspec.Struct, frozen=True):
     name: str
     provisioner: str = ""
     waits_for_consumer: bool = False
     topologies: tuple[NodeAffinity, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
+class Reservation(msgspec.Struct, frozen=True):
     """Capacity held on a node for the replacement of an evicted pod."""
 
     name: str

@@ -7,13 +7,13 @@ requirement once per distinct label value and spreads the answer over its column
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 Labels = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(msgspec.Struct, frozen=True):
     """`key operator values`, as in matchExpressions; Gt and Lt only on nodes."""
 
     key: str
@@ -43,8 +43,7 @@ class Requirement:
         return left > right if self.operator == "Gt" else left < right
 
 
-@dataclass(frozen=True, slots=True)
-class LabelSelector:
+class LabelSelector(msgspec.Struct, frozen=True):
     """All requirements must hold; an empty selector matches everything, `NOTHING` matches nothing."""
 
     requirements: tuple[Requirement, ...] = ()
@@ -62,8 +61,7 @@ NOTHING = LabelSelector(nothing=True)
 EVERYTHING = LabelSelector()
 
 
-@dataclass(frozen=True, slots=True)
-class NodeTerm:
+class NodeTerm(msgspec.Struct, frozen=True):
     """One alternative of a node affinity: expressions on labels and fields on metadata, all of which must hold.
 
     An empty term matches no node, as in Kubernetes.
@@ -74,23 +72,20 @@ class NodeTerm:
     weight: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class NodeAffinity:
+class NodeAffinity(msgspec.Struct, frozen=True):
     """`required`: None means no demand; a tuple means one of these terms must match."""
 
     required: tuple[NodeTerm, ...] | None = None
     preferred: tuple[NodeTerm, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Taint:
+class Taint(msgspec.Struct, frozen=True):
     key: str
     value: str = ""
     effect: str = "NoSchedule"
 
 
-@dataclass(frozen=True, slots=True)
-class Toleration:
+class Toleration(msgspec.Struct, frozen=True):
     key: str = ""
     operator: str = "Equal"
     value: str = ""
@@ -111,8 +106,7 @@ class Toleration:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class PodTerm:
+class PodTerm(msgspec.Struct, frozen=True):
     """One pod (anti-)affinity term: pods it is about, and the topology in which "together" is meant."""
 
     selector: LabelSelector
@@ -128,14 +122,12 @@ class PodTerm:
         return self.selector.matches(labels)
 
 
-@dataclass(frozen=True, slots=True)
-class PodAffinity:
+class PodAffinity(msgspec.Struct, frozen=True):
     required: tuple[PodTerm, ...] = ()
     preferred: tuple[PodTerm, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SpreadConstraint:
+class SpreadConstraint(msgspec.Struct, frozen=True):
     max_skew: int
     topology_key: str
     when_unsatisfiable: str

@@ -8,8 +8,9 @@ it can play its own decisions forward.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from ecotone.model.columns.kinds import Pair, fixed_pair
 from ecotone.model.columns.network import DEFAULT_MAX_AGE, Network, NetworkMap, is_stale, known

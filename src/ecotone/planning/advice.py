@@ -71,7 +71,8 @@ def advice(snapshot: Snapshot, profile: Profile) -> list[Advice]:
     if settings is None or settings.rule not in RULES:
         return []
     advisor = _Advisor(snapshot, profile, settings)
-    found = applications(advisor.run.state, lateness=advisor.run.framework.lateness)
+    framework = advisor.run.framework
+    found = applications(advisor.run.state, lateness=framework.lateness, unawaited=framework.unawaited)
     return [each for application in found for each in advisor.about(application)]
 
 

@@ -9,10 +9,11 @@ yet (`first_placement`), as wholes too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import count
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from ecotone.model.decisions import Bind, Decision, Decisions, Preempt, Wait
 from ecotone.model.objects import Pod, PodKind
@@ -178,11 +179,10 @@ def framework_of(profile: Profile) -> Framework:
     return made
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(msgspec.Struct):
     needed: int
     seconds: float
-    held: list[tuple[Pod, int, str, Cycle]] = field(default_factory=list)
+    held: list[tuple[Pod, int, str, Cycle]] = msgspec.field(default_factory=list)
 
 
 class _Round:
@@ -417,7 +417,7 @@ def explain_choice(evaluation: Evaluation, row: int) -> str:
         return (
             f"the only one of {len(evaluation.rows)} nodes that fits" if len(evaluation.rows) > 1 else "the only node"
         )
-    position = int(np.searchsorted(evaluation.feasible, row))
+    position = row if count == len(evaluation.rows) else int(np.searchsorted(evaluation.feasible, row))
     parts = []
     for term in evaluation.terms:
         if term.normalized is None or term.raw is None:

@@ -8,8 +8,8 @@ what pod by pod would have decided.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask, Rows
@@ -21,6 +21,7 @@ from ecotone.scheduling.plugin import (
     Change,
     Cycle,
     Filter,
+    Incremental,
     Plugin,
     Refusal,
     Rejection,
@@ -32,8 +33,7 @@ TIE = 1e-9
 NOT_NAMED = "node(s) didn't satisfy plugin(s) [{}]"
 
 
-@dataclass(slots=True)
-class Term:
+class Term(msgspec.Struct):
     """What one scoring plugin says: raw figures per row (None: no opinion), and its share of the total.
 
     `partial`: only the rows feasible then were asked, so a row that becomes feasible later has no figure yet. `asked` are the
@@ -64,8 +64,10 @@ class Evaluation:
         self._ties: list[Term] | None = None
         self._tie_break = TieBreak(cycle, framework.tie_breakers, self._change)
         self._sum: Floats | None = None
+        self._tied: Rows | None = None
         self._changes: dict[str, Change | None] = {}
         self._changing: list[tuple[int, Filter, Change]] | None = None
+        self._following: list[Incremental] | None = None
         self._further: list[tuple[str, Rejection]] = []
 
     # Filtering
@@ -185,17 +187,14 @@ class Evaluation:
             return None
         if len(self.feasible) == 1:
             return int(self.feasible[0])
-        if self._sum is None:
-            self._sum = self.total()
-        tied = _top(self._sum)
-        if len(tied) > 1 and self.framework.tie_breakers:
-            tied = tied[_top(self._tie_break.at(self.feasible[tied]))]
+        rows = self._highest()
+        if len(rows) > 1 and self.framework.tie_breakers:
+            rows = rows[_top(self._tie_break.at(rows))]
         draw = self.framework.profile.tie_draw
-        if len(tied) > 1 and self.framework.last_word is not None:
-            cost = self._last_word(self.feasible[tied])
+        if len(rows) > 1 and self.framework.last_word is not None:
+            cost = self._last_word(rows)
             draw = draw or cost is None
-            tied = tied if cost is None else tied[_top(-cost)]
-        rows = self.feasible[tied]
+            rows = rows if cost is None else rows[_top(-cost)]
         if len(rows) == 1:
             return int(rows[0])
         nodes = self.cycle.state.nodes
@@ -203,6 +202,15 @@ class Evaluation:
             luck = draws(seed=self.cycle.state.seed, uid=self.cycle.pod.uid, names=nodes.hashes[rows])
             return int(rows[np.argmax(luck)])
         return int(rows[np.argmin(nodes.rank[rows])])
+
+    def _highest(self) -> Rows:
+        """The feasible rows with the highest sum; kept as long as no sum changes."""
+        if self._sum is None:
+            self._sum, self._tied = self.total(), None
+        if self._tied is None:
+            tied = _top(self._sum)
+            self._tied = self.feasible if len(tied) == len(self.feasible) else self.feasible[tied]
+        return self._tied
 
     def _last_word(self, rows: Rows) -> Floats | None:
         """What nodes cost that nothing else tells apart, by the plugin's own scores."""
@@ -217,9 +225,13 @@ class Evaluation:
     def advance(self, placed: Pod, row: int, following: Pod) -> None:
         """`placed` now sits on `row`; make ready for `following`, a pod of the same kind."""
         self.cycle.pod = following
-        for plugin in self.framework.incremental:
+        if self._following is None:
+            self._following = [each for each in self.framework.incremental if self._change(each) != "nothing"]
+        for plugin in self._following:
             plugin.add_pod(self.cycle, placed, row)
         moved = self._refilter(row)
+        if moved:
+            self._sum = None
         if self._terms is not None:
             self._refresh(self._terms, [row], moved=moved)
         self._ties = None
@@ -342,7 +354,9 @@ class Evaluation:
             for each in self.terms:  # plain additions in the order of `total`
                 if each.share is not None:
                     total += float(each.share[index])
-            self._sum[index] = total
+            if total != self._sum[index]:
+                self._sum[index] = total
+                self._tied = None
 
 
 def _spread(raw: Floats | Ints, rows: Rows, size: int) -> Floats | Ints:

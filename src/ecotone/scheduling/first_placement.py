@@ -13,9 +13,9 @@ takes down is not for guesses to decide.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Ints
@@ -31,8 +31,7 @@ MOST = 600  # workloads times nodes that are looked at as a whole: nobody waits 
 _MOVING = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     node: str
     why: str
 

@@ -6,12 +6,14 @@ Holds no cluster state. The same `Framework` serves the simulator, files and liv
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 from ecotone.model.errors import InputError
 from ecotone.model.objects import Pod
 from ecotone.model.state import ClusterState
+from ecotone.scheduling.costs.channels import UNAWAITED
 from ecotone.scheduling.costs.deadlines import DEFAULT as LATENESS
 from ecotone.scheduling.costs.deadlines import Lateness
 from ecotone.scheduling.plugin import (
@@ -51,6 +53,7 @@ from ecotone.scheduling.plugin import (
     Score,
     Seam,
     SortKey,
+    WeighsMessages,
     declares_changes,
     points_of,
 )
@@ -60,8 +63,7 @@ from ecotone.scheduling.profiles.profile import POINTS_OF_SCORE, Profile, Use
 P = TypeVar("P")
 
 
-@dataclass(frozen=True, slots=True)
-class Scorer:
+class Scorer(msgspec.Struct, frozen=True):
     """A scoring plugin with its weight and its other extension points (pre-score, normalize).
 
     `relative` is `normalizes` where rows can be normalised apart, `local` the plugin where it names the rows that change.
@@ -166,6 +168,11 @@ class Framework:
     def lateness(self) -> Lateness:
         """What missed deadlines cost in this profile."""
         return self.cost.lateness if isinstance(self.cost, ChargesLateness) else LATENESS
+
+    @property
+    def unawaited(self) -> float:
+        """What a millisecond of a call that nobody waits for counts beside one of a user's."""
+        return self.cost.unawaited if isinstance(self.cost, WeighsMessages) else UNAWAITED
 
     def _batches(self) -> bool:
         """True if every plugin that looks at nodes says what a placement changes."""

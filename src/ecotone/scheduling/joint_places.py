@@ -10,8 +10,9 @@ where they are is kept, and the filters have the last word on it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
+import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask
@@ -21,7 +22,7 @@ from ecotone.model.workloads import Name
 from ecotone.scheduling.costs.deadlines import name_of
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
-from ecotone.scheduling.plugin import Cycle, KeepsNear
+from ecotone.scheduling.plugin import KEEPS_NEAR, Cycle
 
 STEPS = 1000  # places tried: 0.03 s for 10 pods on 37 nodes, half a second for 60 on 2,000, if there is no answer
 MOST_PODS = 64
@@ -35,7 +36,7 @@ def ties_between(framework: Framework, state: ClusterState, kinds: Iterable[PodK
     named = {name_of(kind): kind for kind in kinds}
     found: dict[tuple[Name, Name], float] = {}
     for plugin in framework.filters:
-        if not isinstance(plugin, KeepsNear):
+        if not KEEPS_NEAR.has(plugin):
             continue
         for own, kind in named.items():
             for bound in plugin.keeps_near(state, kind):
@@ -106,15 +107,14 @@ def _unplaced(pod: Pod) -> Pod:
     return replace(pod, node=None, bound_at=None)
 
 
-@dataclass(slots=True)
-class _Variable:
+class _Variable(msgspec.Struct):
     """A pod: where filters let it go by itself, the scheduler's opinion of these nodes, and where it is (-1: nowhere)."""
 
     name: Name
     domain: Mask
     likes: Floats
     home: int
-    demand: Floats = field(repr=False)
+    demand: Floats
 
 
 def _variables(framework: Framework, state: ClusterState, pods: Sequence[Pod]) -> list[_Variable] | None:

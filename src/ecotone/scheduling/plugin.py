@@ -11,9 +11,9 @@ PreBind, Bind and PostBind need time and I/O: they are protocols of the executor
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeGuard, TypeVar, runtime_checkable
 
+import msgspec
 from numpy import generic
 from numpy.typing import NDArray
 
@@ -34,13 +34,12 @@ P = TypeVar("P")
 Cell = TypeVar("Cell", bound=generic)
 
 
-@dataclass(slots=True)
-class Cycle:
+class Cycle(msgspec.Struct):
     """One pod's way through the framework. `scratch` is each plugin's own notebook for this pod, keyed by its name."""
 
     state: ClusterState
     pod: Pod
-    scratch: dict[str, Any] = field(default_factory=dict)
+    scratch: dict[str, Any] = msgspec.field(default_factory=dict)
     feasible: Rows | None = None
 
     @property
@@ -48,8 +47,7 @@ class Cycle:
         return self.pod.kind.spec
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(msgspec.Struct, frozen=True):
     """Why some of the rows fail. `final`: evicting pods from the node would not help."""
 
     mask: Mask
@@ -57,16 +55,14 @@ class Rejection:
     final: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """The pod can go nowhere at all, whatever the nodes look like."""
 
     reason: str
     final: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(msgspec.Struct, frozen=True):
     """Placed, but not alone: the pod goes when `needed` pods of its group have a place."""
 
     group: str
@@ -75,8 +71,7 @@ class Hold:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     """Something changed in the cluster; `hint` decides whether a waiting pod should care."""
 
     resource: str
@@ -304,6 +299,13 @@ class ChargesLateness(Plugin, Protocol):
 
 
 @runtime_checkable
+class WeighsMessages(Plugin, Protocol):
+    """A cost that says what a millisecond counts for which nobody waits: plans for whole applications count it so."""
+
+    unawaited: float
+
+
+@runtime_checkable
 class AwaitsArrivals(Plugin, Protocol):
     """A cost that places new applications as wholes: the pods of one that is still being created wait for the rest.
 
@@ -388,6 +390,7 @@ HINT: Seam[Hint] = Seam(Hint)
 DESCRIBE: Seam[Describe] = Seam(Describe)
 COST: Seam[Cost] = Seam(Cost)
 AWAITS_ARRIVALS: Seam[AwaitsArrivals] = Seam(AwaitsArrivals)
+KEEPS_NEAR: Seam[KeepsNear] = Seam(KeepsNear)
 LAST_WORD: Seam[LastWord] = Seam(LastWord)
 
 # The points at which a profile may enable plugins, by their names in configuration files.

@@ -9,8 +9,8 @@ when a tie needs them next. The sums are those of whole columns, row for row and
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Floats, Mask, Rows
@@ -18,8 +18,7 @@ from ecotone.scheduling.framework import Scorer
 from ecotone.scheduling.plugin import Change, Cycle, Plugin, Scores
 
 
-@dataclass(slots=True)
-class _Column:
+class _Column(msgspec.Struct):
     """Raw figures of one plugin on the rows that are `known`; neither is there while it has no opinion.
 
     `measured`: whether it has one is known, and, where it normalises, what it takes from all feasible rows is up to date:
@@ -32,7 +31,7 @@ class _Column:
     asked: bool = False
     measured: bool = False
     yardstick: Hashable = None
-    normalized: Floats = field(default_factory=lambda: np.zeros(0))
+    normalized: Floats = msgspec.field(default_factory=lambda: np.zeros(0))
 
     def ask(self, cycle: Cycle, rows: Rows) -> None:
         """Fills in what is not known of these rows."""
@@ -100,12 +99,13 @@ class TieBreak:
             self._moved |= moved
 
     def at(self, rows: Rows) -> Floats:
-        """Weighted sums on these feasible rows."""
+        """Weighted sums on these feasible rows, to be read only."""
         columns = self._up_to_date()
         for column in columns:
             if not column.measured and self._measure(column, rows):
                 self._summed[:] = False
-        stale = rows[~self._summed[rows]]
+        whole = rows is self._cycle.state.nodes.all_rows
+        stale = np.flatnonzero(~self._summed) if whole else rows[~self._summed[rows]]
         if len(stale):
             total = np.zeros(len(stale))
             for column in columns:
@@ -114,7 +114,7 @@ class TieBreak:
                     total += np.multiply(said, float(column.scorer.weight), dtype=np.float64)
             self._sums[stale] = total
             self._summed[stale] = True
-        return self._sums[rows]
+        return self._sums if whole else self._sums[rows]
 
     def _up_to_date(self) -> list[_Column]:
         if self._columns is None:

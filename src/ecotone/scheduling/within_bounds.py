@@ -17,12 +17,12 @@ from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.first_placement import Place
 from ecotone.scheduling.framework import Framework
 from ecotone.scheduling.joint_places import joint_places, tied_to, ties_with
-from ecotone.scheduling.plugin import Cycle, KeepsNear
+from ecotone.scheduling.plugin import KEEPS_NEAR, Cycle
 
 
 def too_far(framework: Framework, answer: Decisions, waiting: Sequence[Pod]) -> list[Pod]:
     """Those of the waiting pods that distances keep from some node."""
-    near = {plugin.name for plugin in framework.filters if isinstance(plugin, KeepsNear)}
+    near = {plugin.name for plugin in framework.filters if KEEPS_NEAR.has(plugin)}
     refused = {each.pod for each in answer.decisions if isinstance(each, Wait) and not near.isdisjoint(each.plugins)}
     return [pod for pod in waiting if pod.key in refused] if refused else []
 

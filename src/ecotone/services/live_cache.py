@@ -18,7 +18,9 @@ because they alone matter to other pods' decisions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+import msgspec
 
 from ecotone.model.columns.network import NetworkMap
 from ecotone.model.columns.nodes import NodeTable
@@ -43,8 +45,7 @@ Listener = Callable[[Event], None]
 PodListener = Callable[[Pod | None, Pod | None], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Assumed:
+class Assumed(msgspec.Struct, frozen=True):
     pod: Pod
     node: str
 
@@ -159,7 +160,7 @@ class LiveCache:
     def _settle_reservations(self) -> None:
         """What a pod of ours is on its way to take is taken for every decision that follows."""
         self.state.set_reservations(
-            replace(each, taken_by=each.taken_by or self._taken.get(key, ""))
+            msgspec.structs.replace(each, taken_by=each.taken_by or self._taken.get(key, ""))
             for key, each in self._reservations.items()
         )
 

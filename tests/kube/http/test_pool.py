@@ -74,6 +74,7 @@ def test_hundreds_of_requests_share_a_few_connections(monkeypatch: pytest.Monkey
 
 def test_requests_that_wait_long_get_connections_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(module, "FEW", 32)
 
     async def main() -> int:
         async with pooling(limit=48) as (server, pool):

@@ -213,3 +213,26 @@ def test_no_program_opens_a_port_by_any_other_means() -> None:
     means = re.compile(r"AppRunner|TCPSite|UnixSite|run_app|create_server|start_server|create_datagram_endpoint")
     found = {file.relative_to(source).as_posix() for file in source.rglob("*.py") if means.search(file.read_text())}
     assert found == {"http/server.py"}
+
+
+def test_bodies_that_break_off_or_are_garbage_leave_no_error_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    half = f"POST /echo HTTP/1.1\r\nHost: h.svc\r\n{JSON}\r\nContent-Length: 900\r\n\r\n{{".encode()
+    garbage = f"POST /echo HTTP/1.1\r\nHost: h.svc\r\n{JSON}\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n".encode()
+
+    async def main() -> list[int]:
+        async with server(bodies=Bodies(limit=1000, budget=4000, seconds=5.0)) as (running, address):
+            for _ in range(20):
+                _, writer = await asyncio.open_connection(*address)
+                writer.write(half)
+                await writer.drain()
+                while not len(running.gate):
+                    await asyncio.sleep(0.001)
+                writer.transport.abort()
+            found = [parsed(await raw(address, garbage + b"12345zz\r\n", seconds=2.0))[0]]
+            while len(running.gate):
+                await asyncio.sleep(0.001)
+            found.append((await post(address, "/echo", b"{}", JSON))[0])
+            return found
+
+    assert asyncio.run(main()) == [400, 200]
+    assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == []

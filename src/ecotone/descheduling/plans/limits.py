@@ -41,9 +41,10 @@ def pods_by_workload(state: ClusterState) -> PodsOf:
 
 
 def limits_of(
-    framework: Framework, state: ClusterState, application: CallGraph, pods: PodsOf, *, movable: Mask, care: Care
-) -> Limits:
+    framework: Framework, state: ClusterState, application: CallGraph, pods: PodsOf, *, movable: Mask, care: Care,
+    lean: bool = False,
+) -> Limits:  # fmt: skip
     return limits.limits_of(
         framework, state, application, pods, movable=movable,
-        together=care.togetherMs, apart=care.apart, moving=care.moveMs,
+        together=care.togetherMs, apart=care.apart, moving=care.moveMs, lean=lean,
     )  # fmt: skip

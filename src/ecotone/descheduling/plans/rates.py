@@ -86,8 +86,9 @@ class Rates:
         return found
 
     def new(self, application: CallGraph) -> bool:
-        """True if there was no time before: nobody knows yet how large its load will be."""
-        return self._now["/".join(application.names[0])].before is None
+        """True if there was no time before: nobody knows yet how large its load will be, or that of a part of it."""
+        noted = [self._now[name] for each in application.names if (name := "/".join(each)) in self._now]
+        return any(each.before is None for each in noted)
 
     def ahead(self, application: CallGraph) -> CallGraph:
         """The application with the flows that the next measurement will show if things go on."""

@@ -1,6 +1,7 @@
 """The rule `plans`: applications whose requests are counted move by plans, everything else by the best single gain.
 
-First of all, pods make way for those that bounds on distances leave without any node (`stranded`).
+First of all, pods make way for those that bounds on distances leave without any node (`stranded`). Last of all, an
+application for which no plan was found is asked together with those that stand where it could be faster (`rivals`).
 
 A plan is accepted if it saves what somebody notices (`min_gain` milliseconds and `min_relative_gain`) and if that pays for
 the way within `horizon` seconds; a return to where a workload came from lately must save twice as much. From then on it is
@@ -8,12 +9,15 @@ one decision: the cool-down, moves per run and one pod per workload count it onc
 as replacements are Ready.
 
 Plans are made for the flows that the next measurement will show if things go on (`rates`). A first measurement says too
-little about the CPU that a load will need: then a plan must pay with `rising` times the CPU as well. A plan that rests on
-figures which nobody has measured yet waits for them (`missing`), unless it pays whatever they turn out to be.
+little about the CPU that a load will need: then a plan must pay with `rising` times the CPU as well. Starting takes CPU,
+too, and nodes look busy for as long as their figures reach back: until a cool-down after a pod of it has started, an
+application moves for shorter ways alone, or every move would be the ground for another. A plan that rests on figures which
+nobody has measured yet waits for them (`missing`), unless it pays whatever they turn out to be.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,11 +34,12 @@ from ecotone.descheduling.plans.plan import MovePlan, Step
 from ecotone.descheduling.plans.progress import following
 from ecotone.descheduling.plans.rates import Rates
 from ecotone.descheduling.plans.rest import AtRest, digest_of
+from ecotone.descheduling.plans.rivals import Asked, Turns, rivals
 from ecotone.descheduling.plans.stranded import rescues
 from ecotone.descheduling.plans.trial import Stages, settle
 from ecotone.descheduling.plans.unmeasured import Change, change_of
 from ecotone.descheduling.run import Run
-from ecotone.model.arrays import Ints, Mask
+from ecotone.model.arrays import Ints, Mask, Rows
 from ecotone.model.decisions import Decisions, Evict
 from ecotone.model.members import pods_of_each
 from ecotone.model.objects import Pod, WorkloadKey
@@ -45,8 +50,10 @@ from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.response.bound import least_cost
 from ecotone.scheduling.response.call_graph import CallGraph
 from ecotone.scheduling.response.graph import applications
+from ecotone.scheduling.response.joined_graph import joined
 from ecotone.scheduling.response.prediction import Prediction
-from ecotone.scheduling.response.search import Search
+from ecotone.scheduling.response.search import Limits, Search
+from ecotone.scheduling.response.sharing import shared
 
 _ATTEMPTS = 12
 
@@ -77,6 +84,9 @@ class _Run(Run):
         self._counted: set[WorkloadKey] = set()
         self._rates = Rates(self.state)
         self._rest = AtRest(self.state.memory, now=self.state.now)
+        self._asked: list[Asked] = []
+        self._left: list[Asked] = []
+        self._turns = Turns(self.state.memory)
 
     def plans(self) -> Decisions:
         for plan in plans_in.read(self.state.memory):
@@ -87,21 +97,26 @@ class _Run(Run):
             self._issue(plan, following(self.state, plan, limit=np.inf).steps)
         only = self.settings.only
         around = None if only is None else {(key.namespace, key.name) for key in only}
-        for application in applications(self.state, around=around, lateness=self.framework.lateness):
+        lateness, unawaited = self.framework.lateness, self.framework.unawaited
+        for application in applications(self.state, around=around, lateness=lateness, unawaited=unawaited):
             keys = {kind.workload for kind in application.kinds}
             found = pods_of_each(self.state, keys)
             pods = {key: [pod for pod in own if pod.is_peer] for key, own in found.items()}
             self._counted |= keys
             self._rates.note(application)
-            if keys & busy:
+            ahead, movable = self._rates.ahead(application), self._free(application, pods)
+            asked = Asked(ahead, pods, movable, busy=bool(keys & busy))
+            self._asked.append(asked)
+            if asked.busy:
                 self.tell(keys, "a plan that its application is part of is under way")
             else:
-                self._begin(self._rates.ahead(application), pods)
+                self._begin(asked)
+        self._make_room()
         idle, silent = self._idle_members() - self._counted, self._silent() - self._counted
         self.tell(idle, "it receives no requests now, and its application moves by what requests take")
         self.tell(silent, "no traffic of it was seen when it was measured")
         take_best_moves(self, without=self._counted | busy | idle | silent)
-        memory = self._rates.write(plans_in.write(self.memory(), self._under_way))
+        memory = self._turns.write(self._rates.write(plans_in.write(self.memory(), self._under_way)))
         return Decisions(tuple(self.moves), self._rest.write(memory))
 
     def _idle_members(self) -> set[WorkloadKey]:
@@ -172,8 +187,11 @@ class _Run(Run):
 
     # New plans
 
-    def _begin(self, application: CallGraph, pods: dict[WorkloadKey, list[Pod]]) -> None:
-        movable = np.array([self._may_move(pods.get(kind.workload, [])) for kind in application.kinds])
+    def _free(self, application: CallGraph, pods: dict[WorkloadKey, list[Pod]]) -> Mask:
+        return np.array([self._may_move(pods.get(kind.workload, [])) for kind in application.kinds])
+
+    def _begin(self, asked: Asked) -> None:
+        application, pods, movable = asked.application, asked.pods, asked.movable
         fixed = [kind.workload for kind, free in zip(application.kinds, movable.tolist(), strict=True) if not free]
         self.tell(fixed, "not all pods of its workload may move now")
         if not movable.any():
@@ -181,8 +199,56 @@ class _Run(Run):
         digest = self._digest(application, movable, pods)
         if self._rest.knows(application, digest):
             self._tell_free(application, movable, "nothing has changed since its application was found at its best")
+            if self._turns.waits(asked):
+                self._left.append(asked)
+        elif self.settings.told is None and self._cannot_pay(application, Prediction(application), movable):
+            self._rest.note(application, digest)
         elif self._leaves_as_it_is(application, movable, pods):
             self._rest.note(application, digest)
+            self._left.append(asked)
+
+    def _make_room(self) -> None:
+        """Those that were left as they are, each together with others that stand where it would be faster."""
+        for asked in self._turns.taken(self._left):
+            if self._turns.over:
+                self._turns.wait(asked)
+                continue
+            under_way = {workload for plan in self._under_way for workload in plan.workloads}
+            found = rivals(self.state, asked, self._asked, under_way, cool_down=self.settings.cool_down)
+            if found.ready:
+                self._turns.take()
+            plan = self._shared(asked, found.ready) if found.ready else None
+            if plan is not None:
+                self._tell_free(asked.application, asked.movable, _part_of(plan))
+                self._issue(plan, following(self.state, plan, limit=np.inf).steps)
+            elif found.later:
+                self._turns.wait(asked)
+
+    def _shared(self, asked: Asked, others: list[Asked]) -> MovePlan | None:
+        """A plan for it and those of the others that move with it, if it pays for all of their users."""
+        everybody = (asked, *others)
+        pods = {key: own for each in everybody for key, own in each.pods.items()}
+        whole = self._together(everybody)
+        limits = self._limits(whole, np.concatenate([each.movable for each in everybody]), pods)
+        mine = np.arange(len(whole.names)) < len(asked.movable)
+        target = shared(whole, Prediction(whole), limits, own=mine)
+        parts = np.split(np.arange(len(target)), np.cumsum([len(each.movable) for each in everybody])[:-1])
+        moved = [number for number, part in enumerate(parts) if (target[part] != whole.counts[part]).any()]
+        if not moved:
+            return None
+        application = self._together([everybody[number] for number in moved], whole.rows)
+        there = np.concatenate([target[parts[number]] for number in moved])
+        plan = self._plan(application, Prediction(application), there, pods)
+        return plan if isinstance(plan, MovePlan) else None
+
+    def _together(self, several: Sequence[Asked], beside: Rows | None = None) -> CallGraph:
+        applications = [each.application for each in several]
+        return joined(self.state, applications, self.framework.lateness, beside=beside)
+
+    def _limits(self, application: CallGraph, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> Limits:
+        return limits_of(
+            self.framework, self.state, application, pods, movable=movable, care=self.care, lean=True
+        )  # fmt: skip
 
     def _tell_free(self, application: CallGraph, movable: Mask, why: str) -> None:
         free = zip(application.kinds, movable.tolist(), strict=True)
@@ -197,9 +263,7 @@ class _Run(Run):
     def _leaves_as_it_is(self, application: CallGraph, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> bool:
         """True if no plan was begun, and none is to be expected while things are as they are."""
         prediction = Prediction(application)
-        if self.settings.told is None and self._cannot_pay(application, prediction, movable):
-            return True
-        limits = limits_of(self.framework, self.state, application, pods, movable=movable, care=self.care)
+        limits = self._limits(application, movable, pods)
         for _ in range(_ATTEMPTS):
             target = Search(application, prediction, limits).best()
             if (target == application.counts).all():
@@ -249,6 +313,11 @@ class _Run(Run):
             settings = f"minGain {self.settings.min_gain:g} and groupGain {self.settings.group_gain:g}"
             twice = ", doubled for a return to where it came from" if returns else ""
             return _NoPlan(f"{saves}, less than the {least:.4g} ms of {settings}{twice}")
+        ways = prediction.network(np.stack([application.counts, target]).astype(np.float64))
+        if ways[0] - ways[1] < least and self._starting(application, pods):
+            return _NoPlan(
+                f"{saves}, but too little by shorter ways, and CPU figures may still show its pods' start", waits=True
+            )
         if not self._pays_when_risen(application, target, least):
             return _NoPlan(f"{saves}, but not if its CPU use, measured once so far, is {self.care.rising:g} times that")
         change = change_of(self.state, application, target, self.framework.lateness)
@@ -282,6 +351,18 @@ class _Run(Run):
             ways += change.left
         silent = unmeasured(self.state, self.mates(application.kinds))
         return self.missing.waits_for(ways, silent) if ways or silent else None
+
+    def _starting(self, application: CallGraph, pods: dict[WorkloadKey, list[Pod]]) -> bool:
+        """True if some pod of it became ready so lately that figures of CPU use may be those of its start."""
+        lately = self.state.now - self.settings.cool_down
+        own = [pod for kind in application.kinds for pod in pods.get(kind.workload, [])]
+        return any(self._started(pod) > lately for pod in own)
+
+    def _started(self, pod: Pod) -> float:
+        """When it became ready, or should have: small nodes take their time to start many pods."""
+        if pod.ready_at is not None:
+            return pod.ready_at
+        return -np.inf if pod.bound_at is None else pod.bound_at + self.care.startup
 
     def _pays_when_risen(self, application: CallGraph, target: Ints, least: float) -> bool:
         if not self._rates.new(application):

@@ -24,7 +24,7 @@ from ecotone.model.objects import Pod, WorkloadKey
 from ecotone.scheduling.costs.deadlines import Bound, name_of
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.joint_places import MOST_PODS, joint_places, tied_to, ties_with
-from ecotone.scheduling.plugin import Cycle, KeepsNear
+from ecotone.scheduling.plugin import KEEPS_NEAR, Cycle
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def _stranded(run: Run, pod: Pod, busy: Collection[WorkloadKey]) -> _Stranded | 
         return None
     if any(each.workload == workload and each.expires > state.now and not each.taken_by for each in state.reservations):
         return None  # it replaces one that moves
-    near = [plugin for plugin in run.framework.filters if isinstance(plugin, KeepsNear)]
+    near = [plugin for plugin in run.framework.filters if KEEPS_NEAR.has(plugin)]
     bounds = tuple(bound for plugin in near for bound in plugin.keeps_near(state, pod.kind))
     if not bounds or run.framework.refusal_at_the_gate(state, pod) is not None:
         return None

@@ -17,8 +17,8 @@ from ecotone.kube.http.connection import HttpConnection
 CONNECT_SECONDS = 10.0
 KEEP_SECONDS = 60.0
 OPENED_AT_ONCE = 4
-FEW = 32
-PATIENCE_SECONDS = 0.1
+FEW = 64
+PATIENCE_SECONDS = 0.3
 
 Waiter = asyncio.Future[HttpConnection]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 import msgspec
@@ -39,8 +38,7 @@ class Outcome(Enum):
     """The server said no and will say no again for this pod as it is."""
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(msgspec.Struct, frozen=True):
     outcome: Outcome
     node: str | None = None
     detail: str = ""

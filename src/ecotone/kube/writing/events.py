@@ -16,7 +16,6 @@ import time
 import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -41,8 +40,7 @@ REFILL_PER_SECOND = 1.0 / 300.0
 NOTE_LIMIT = 1_024
 
 
-@dataclass(frozen=True, slots=True)
-class Regarding:
+class Regarding(msgspec.Struct, frozen=True):
     kind: str
     namespace: str
     name: str
@@ -59,8 +57,7 @@ class Regarding:
         }
 
 
-@dataclass
-class _Series:
+class _Series(msgspec.Struct):
     name: str
     namespace: str
     count: int = 1
@@ -68,14 +65,12 @@ class _Series:
     written: float = 0.0
 
 
-@dataclass
-class _Bucket:
+class _Bucket(msgspec.Struct):
     tokens: float = BURST
-    at: float = field(default=0.0)
+    at: float = msgspec.field(default=0.0)
 
 
-@dataclass(slots=True)
-class _Letter:
+class _Letter(msgspec.Struct):
     """A request that waits to be written, and since when; `body` makes what it says."""
 
     since: float

@@ -8,7 +8,6 @@ replacement with the same name (a StatefulSet's) is never hit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
@@ -33,8 +32,7 @@ class EvictionOutcome(Enum):
     """The server cannot evict it, for example because several budgets select it."""
 
 
-@dataclass(frozen=True)
-class Evicted:
+class Evicted(msgspec.Struct, frozen=True):
     outcome: EvictionOutcome
     detail: str = ""
 

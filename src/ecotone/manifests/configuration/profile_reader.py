@@ -168,9 +168,8 @@ def _objective(node: Node, base: Objective) -> Objective:
     expect(node, "mapping", "objective")
     only(node, ("unit", "report"))
     report = node.get("report")
-    if report is not None:
-        base = replace(base, report=choice(report, registry.report_names(), "report"))
-    return replace(base, unit=word(node, "unit") or base.unit)
+    named = base.report if report is None else choice(report, registry.report_names(), "report")
+    return Objective(unit=word(node, "unit") or base.unit, report=named)
 
 
 def _base(node: Node, *, kube: bool) -> Profile:

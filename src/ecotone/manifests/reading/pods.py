@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -41,8 +40,7 @@ SIDECAR_VOLUMES = frozenset(
 TEMPLATE_HASHES = ("pod-template-hash", "controller-revision-hash")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Template:
+class Template(msgspec.Struct, frozen=True, eq=False):
     """What pods that were written alike have in common: their kind, all but the workload."""
 
     namespace: str
@@ -68,14 +66,13 @@ class Template:
         )
 
 
-@dataclass(slots=True)
-class Interner:
+class Interner(msgspec.Struct):
     """One object for equal values, as long as it is in use. `dumped`: the pods come from a dumped snapshot."""
 
-    specs: dict[PodSpec, PodSpec] = field(default_factory=dict)
-    seen: dict[bytes, Template] = field(default_factory=dict)
-    kinds: dict[PodKind, PodKind] = field(default_factory=dict)
-    alike: dict[tuple[Template, WorkloadKey, str | None], PodKind] = field(default_factory=dict)
+    specs: dict[PodSpec, PodSpec] = msgspec.field(default_factory=dict)
+    seen: dict[bytes, Template] = msgspec.field(default_factory=dict)
+    kinds: dict[PodKind, PodKind] = msgspec.field(default_factory=dict)
+    alike: dict[tuple[Template, WorkloadKey, str | None], PodKind] = msgspec.field(default_factory=dict)
     dumped: bool = False
     least: int = 4096
     full_at: int = 4096
@@ -130,11 +127,10 @@ def _to_template(meta: wire.Metadata, spec: PodSpec) -> Template:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Priorities:
+class Priorities(msgspec.Struct, frozen=True):
     """Priority classes by name, for pods that only name theirs."""
 
-    classes: Mapping[str, wire.PriorityClass] = field(default_factory=dict)
+    classes: Mapping[str, wire.PriorityClass] = msgspec.field(default_factory=dict)
 
     def of(self, spec: wire.PodSpec) -> tuple[int, str]:
         """Priority and preemption policy: the pod's own, else its class's, else the global default's."""
@@ -180,7 +176,7 @@ def pod_of(given: wire.Pod, template: Template, kind: PodKind) -> Pod:
     for condition in status.conditions:
         if condition.type == "PodScheduled":
             scheduled = condition
-        elif condition.type == "Ready":
+        elif condition.type == "Ready" and condition.status == "True":
             ready = condition
     bound = given.spec.node_name or None
     owner = controller_of(meta) if meta.owner_references else None
@@ -193,7 +189,8 @@ def pod_of(given: wire.Pod, template: Template, kind: PodKind) -> Pod:
         phase=status.phase,
         created=time_or_none(meta.creation_timestamp) or 0.0,
         bound_at=_bound_at(scheduled, status) if bound else None,
-        ready=ready is not None and ready.status == "True",
+        ready=ready is not None,
+        ready_at=None if ready is None else time_or_none(ready.last_transition_time),
         deleting=meta.deletion_timestamp is not None,
         nominated=status.nominated_node_name or None,
         owner=None if owner is None else f"{owner.kind}/{owner.name}",

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from hashlib import blake2b
+
+import msgspec
 
 from ecotone.manifests import keys, wire
 from ecotone.manifests.reading.workloads import bare_workload, merged
@@ -22,8 +24,7 @@ MOST_ASKED = 16
 _LONGEST_TEXT = 256
 
 
-@dataclass(slots=True)
-class _Heard:
+class _Heard(msgspec.Struct):
     workload: Workload
     pods: int = 0
 

@@ -76,7 +76,8 @@ def _conditions(pod: Pod) -> list[wire.Condition]:
     if pod.bound_at is not None:
         found.append(wire.Condition(type="PodScheduled", status="True", last_transition_time=show_time(pod.bound_at)))
     if pod.ready:
-        found.append(wire.Condition(type="Ready", status="True"))
+        since = None if pod.ready_at is None else show_time(pod.ready_at)
+        found.append(wire.Condition(type="Ready", status="True", last_transition_time=since))
     return found
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeGuard
 
+import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Floats, Mask, Rows
@@ -35,16 +35,14 @@ def known(value: object) -> TypeGuard[float]:
     return 0 <= value <= LARGEST_FIGURE
 
 
-@dataclass(frozen=True, slots=True)
-class NetworkMap:
+class NetworkMap(msgspec.Struct, frozen=True):
     """Round trips between the domains of one node label."""
 
     topology_key: str
     rtt: Mapping[str, Mapping[str, float]]
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(msgspec.Struct, frozen=True):
     """One pair's round trip, where it is known from, and by how many milliseconds it may be wrong, where somebody says so.
 
     `source`: `measured`, `map` (the domains of a NetworkMap), `predicted` (coordinates), or `unknown`: the farthest known
@@ -251,8 +249,7 @@ def is_stale(at: float | None, *, now: float, max_age: float) -> bool:
     return at is not None and not -FUTURE <= now - at <= max_age
 
 
-@dataclass(frozen=True, slots=True)
-class _Domains:
+class _Domains(msgspec.Struct, frozen=True):
     """One NetworkMap laid over the nodes: a domain code per node (the last code: no domain) and the square of round trips."""
 
     codes: Rows

@@ -66,6 +66,7 @@ class Usage:
         self.ports: dict[int, tuple[HostPort, ...]] = {}
         self.placed: dict[PodKind, Counts] = {}
         self._own: set[PodKind] = set()
+        self._own_recent: set[PodKind] = set()
         self.peers: dict[PodKind, Counts] = {}
         self.kinds = KindIndex()
 
@@ -76,16 +77,16 @@ class Usage:
         twin.nonzero = self.nonzero.copy()
         twin.pod_count = self.pod_count.copy()
         twin.beyond = self.beyond.copy()
-        twin.recent = {kind: Counts(counts) for kind, counts in self.recent.items()}
+        twin.recent = self.recent.copy()
         twin.recent_keys = self.recent_keys.copy()
         twin.given = self.given.copy()
         twin.pods_on = self.pods_on.copy()
         twin.ports = self.ports.copy()
         twin.placed = self.placed.copy()
         twin.peers = self.peers.copy()
-        twin._own = set()
+        twin._own, twin._own_recent = set(), set()
         twin.kinds = self.kinds
-        self._own = set()
+        self._own, self._own_recent = set(), set()
         return twin
 
     def add(self, pod: Pod, row: int, nodes: NodeTable) -> None:
@@ -136,12 +137,14 @@ class Usage:
         return True
 
     def _count_recent(self, kind: PodKind, row: int, by: int) -> None:
-        counts = self.recent.get(kind)
-        if counts is None:
-            counts = self.recent[kind] = Counts()
+        if kind not in self._own_recent:
+            self.recent[kind] = Counts(self.recent.get(kind))
+            self._own_recent.add(kind)
+        counts = self.recent[kind]
         counts.bump(row, by)
         if not counts:
             del self.recent[kind]
+            self._own_recent.discard(kind)
 
     def _tally(self, pod: Pod, row: int, nodes: NodeTable, sign: int) -> None:
         self.hold(pod.spec.requests, pod.spec.nonzero, row, nodes, sign)
@@ -227,6 +230,7 @@ class Usage:
     def _hand_over(self, grown: Usage) -> None:
         """Every row is where it was, with more behind them: the counts go over as they are."""
         grown.recent, grown.recent_keys, grown.given = self.recent, self.recent_keys, self.given
+        grown._own_recent = self._own_recent
         grown.pods_on[: len(self.pods_on)] = self.pods_on
         grown.ports, grown.placed, grown.peers, grown._own = self.ports, self.placed, self.peers, self._own
 

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from ecotone.model.columns.network import FUTURE, is_stale, known
 from ecotone.model.objects import USERS, Workload
@@ -31,12 +32,12 @@ from ecotone.scheduling.costs.peers import amount
 
 SYNCHRONOUS_PRIORITY = 80.0
 ASYNCHRONOUS = 0.2
+UNAWAITED = 0.0001  # the same in what whole applications move for: ten seconds of messages as a millisecond of a user
 IDLE = 0.05
 MOST_CALLS = 8.0
 
 
-@dataclass(slots=True)
-class Channel:
+class Channel(msgspec.Struct):
     """What the two sides say. `traffic` is None if neither side was measured; `calls` and `called`: who starts.
 
     `sent` and `received` are the requests per second counted in each direction, None where direction was not counted.
@@ -132,8 +133,7 @@ def _spellings(workload: Workload, peer: Name) -> tuple[str, ...]:
     return (name, full) if namespace == workload.key.namespace else (full,)
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
+class _Side(msgspec.Struct, frozen=True):
     """What one workload measured, as far as it can be trusted; None: nothing, or too long ago."""
 
     workload: Workload

@@ -19,9 +19,9 @@ Differences are in absolute milliseconds, so 0.1 ms never counts like 100 ms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Floats, Mask, Rows
@@ -35,8 +35,7 @@ BUSY = 0.95
 LEAST_USE = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(msgspec.Struct, frozen=True):
     """What cannot be read off a cluster: CPU milliseconds of a typical request, milliseconds a unit of price is worth."""
 
     service_ms: float = 10.0

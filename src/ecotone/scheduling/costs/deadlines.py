@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Rows
@@ -33,8 +33,7 @@ from ecotone.scheduling.costs.peers import whereabouts
 QUEUE = "message-queue"
 
 
-@dataclass(frozen=True, slots=True)
-class Lateness:
+class Lateness(msgspec.Struct, frozen=True):
     """What being late costs: `per_ms` milliseconds for each millisecond beyond a deadline, `fixed_ms` for any delay."""
 
     per_ms: float = 10.0
@@ -49,8 +48,7 @@ class Lateness:
 DEFAULT = Lateness()
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(msgspec.Struct, frozen=True):
     """At most `most` milliseconds from every pod of `peer`; its pods are `counts` on `rows`."""
 
     peer: Name

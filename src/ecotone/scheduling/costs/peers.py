@@ -9,8 +9,8 @@ count as one pod there. Bound pods that are neither finished nor being deleted a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Rows
@@ -24,8 +24,7 @@ _NO_COUNTS: Ints = np.zeros(0, dtype=np.int64)
 _ONE: Ints = np.ones(1, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class Peer:
+class Peer(msgspec.Struct, frozen=True):
     """A workload (or users) at the other end of a channel, and the nodes its pods are on."""
 
     name: str

@@ -11,8 +11,8 @@ promise has no target, and nothing here concerns it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints
@@ -27,8 +27,7 @@ WEIGHT = 1000.0
 """Milliseconds over target against milliseconds of predicted response time: targets come first, in effect."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Target:
+class Target(msgspec.Struct, frozen=True, eq=False):
     """`latency` of every node and what was promised, in milliseconds."""
 
     latency: Floats
@@ -81,8 +80,7 @@ def missed_ms(state: ClusterState, kind: PodKind) -> Floats | None:
     return missed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Guided:
+class _Guided(msgspec.Struct, frozen=True, eq=False):
     """Worked out once for these pods; it holds as long as no others have come."""
 
     pods: frozenset[str]

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
 from ecotone.scheduling.profiles.use import Use
 
@@ -31,17 +33,15 @@ POINTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Solver:
+class Solver(msgspec.Struct, frozen=True):
     name: str
-    args: Mapping[str, Any] = field(default_factory=dict)
+    args: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
 POINTS_OF_SCORE = "points"
 
 
-@dataclass(frozen=True, slots=True)
-class Objective:
+class Objective(msgspec.Struct, frozen=True):
     """`unit` of a gain: `points` of the total score, or that of the one scoring plugin that is a cost (`ms`). `report`
     names what a plan shows before and after, see `registry.find_report`.
     """

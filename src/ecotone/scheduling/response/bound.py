@@ -123,7 +123,7 @@ def _least_waiting(application: CallGraph) -> float:
     """Milliseconds per second, less what the others' use would cost on idle nodes, as J has it."""
     cores, other = application.cores, application.other
     capacity = 1000 * cores
-    use = float(application.use.sum())
+    use = float(application.use[application.incoming > 0.0].sum())  # whoever nobody calls only makes others wait
     low, high = 0.0, float(((other + use) / capacity).max())
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

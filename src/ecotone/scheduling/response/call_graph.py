@@ -65,6 +65,14 @@ class CallGraph:
         found: Ints = self.counts.sum(axis=1)
         return found
 
+    @property
+    def incoming(self) -> Floats:
+        """Requests per second that each workload gets, from users and from others."""
+        found: Floats = self.users.sum(axis=1)
+        for call in self.calls:
+            found[call.callee] += call.rate
+        return found
+
 
 def callers_first(size: int, calls: Iterable[Calls]) -> tuple[tuple[int, ...], bool]:
     """Workloads so that callers come before callees; True if calls go in circles, which are cut at the lowest index."""

@@ -1,8 +1,8 @@
 """The applications of a cluster, read off its counted calls.
 
 An application is a connected part of the graph of counted calls, members of one app-group counting as connected: what has
-nothing to do with each other is judged apart, and only shares nodes. An asynchronous call counts by `ASYNCHRONOUS`, since
-nobody waits for it.
+nothing to do with each other is judged apart, and only shares nodes. Nobody waits for an asynchronous call: it counts by
+`unawaited`, so little that it decides between placements that are alike to users and never against them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ecotone.model.columns.nodes import CPU
 from ecotone.model.objects import USERS, PodKind
 from ecotone.model.state import ClusterState
 from ecotone.model.workloads import Name, mentioned
-from ecotone.scheduling.costs.channels import ASYNCHRONOUS, Channel, channels
+from ecotone.scheduling.costs.channels import UNAWAITED, Channel, channels
 from ecotone.scheduling.costs.cost import LEAST_USE, used_share
 from ecotone.scheduling.costs.deadlines import DEFAULT as LATENESS
 from ecotone.scheduling.costs.deadlines import Lateness, deadlines
@@ -48,15 +48,18 @@ def applications(
     around: Collection[Name] | None = None,
     beside: Collection[str] = (),
     lateness: Lateness = LATENESS,
+    unawaited: float = UNAWAITED,
 ) -> Iterator[CallGraph]:
     """Every application whose users' requests are counted, in the order of its first workload's name.
 
     `around`: those alone that have one of these workloads, found without going through the whole cluster; `beside`: nodes
-    that matter whether anything of the application is there or not; `lateness`: what missed deadlines cost.
+    that matter whether anything of the application is there or not; `lateness`: what missed deadlines cost; `unawaited`: what a
+    millisecond of a call that nobody waits for counts.
     """
     if not state.network.anything_known:
         return
-    graph = _Graph(state, sorted(state.named) if around is None else sorted(_reached(state, around)))
+    names = sorted(state.named) if around is None else sorted(_reached(state, around))
+    graph = _Graph(state, names, unawaited=unawaited)
     for names in graph.parts():
         if around is not None and not any(name in around for name in names):
             continue
@@ -102,8 +105,9 @@ def _groups(state: ClusterState) -> dict[Group, list[Name]]:
 class _Graph:
     """The counted calls between those of these workloads that have pods."""
 
-    def __init__(self, state: ClusterState, names: Iterable[Name]) -> None:
+    def __init__(self, state: ClusterState, names: Iterable[Name], *, unawaited: float) -> None:
         self._state = state
+        self._unawaited = unawaited
         self._size: float | None = None
         self._placed = {name: kinds[0] for name in names if (kinds := self._running(name))}
         self._calls: dict[tuple[Name, Name], float] = {}
@@ -126,6 +130,8 @@ class _Graph:
         for channel in found:
             # None counted: they are still in bytes.
             rate = _rate(channel, 1.0 if counted or channel.sent or not channel.traffic else self._request_size())
+            if channel.synchronous is False:
+                rate *= self._unawaited
             if rate <= 0.0:
                 continue
             if channel.users:
@@ -307,7 +313,7 @@ def _rate(channel: Channel, unit: float) -> float:
     flow = (channel.traffic or 0.0) / unit
     if channel.sent:
         flow = channel.sent
-    return flow * (ASYNCHRONOUS if channel.synchronous is False else 1.0)
+    return flow
 
 
 def balance_of(state: ClusterState, kind: PodKind) -> int:

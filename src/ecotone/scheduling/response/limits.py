@@ -14,7 +14,7 @@ from ecotone.scheduling.costs.cost import price_ms
 from ecotone.scheduling.costs.preferences import PREFERENCE_MS, standing_wishes
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
-from ecotone.scheduling.plugin import Cycle, KeepsNear
+from ecotone.scheduling.plugin import KEEPS_NEAR, Cycle
 from ecotone.scheduling.response.call_graph import CallGraph
 from ecotone.scheduling.response.search import Limits, Near
 
@@ -29,6 +29,7 @@ def limits_of(
     together: float,
     apart: bool,
     moving: float,
+    lean: bool = False,
 ) -> Limits:
     """The application's own pods are lifted off while the filters are asked, and put back."""
     rows = application.rows
@@ -60,6 +61,7 @@ def limits_of(
         apart=apart,
         moving=moving,
         near=near,
+        lean=lean,
     )
 
 
@@ -68,7 +70,7 @@ def _near(framework: Framework, state: ClusterState, application: CallGraph) -> 
     rows = application.rows
     index = {name: number for number, name in enumerate(application.names)}
     for plugin in framework.filters:
-        if not isinstance(plugin, KeepsNear):
+        if not KEEPS_NEAR.has(plugin):
             continue
         for number, kind in enumerate(application.kinds):
             for bound in plugin.keeps_near(state, kind):

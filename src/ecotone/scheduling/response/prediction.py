@@ -3,7 +3,10 @@
     K_w(m, n)  the share of calls made at m that pods of w on n take: x[w, n] / R_w, or near first where the Service says so
     a_w(n)     the share of w's work that is done on n; callers come first, and circles are gone round three times
     Net = sum over calls of rate x a_caller(m) K(m, n) rtt(m, n);   B_n = other use + sum over w of use_w a_w(n)
-    J = (Net + sum over n of B_n wait(B_n / cores_n)) / requests that users send
+    J = (Net + sum over n of (B_n - idle_n) wait(B_n / cores_n)) / requests that users send
+
+idle_n is the work on n of workloads that nobody calls, what their sidecars do by themselves: others wait for it, nobody waits
+with it.
 
 A missed deadline of a channel adds its price, the mean over the channel's calls, however many there are.
 
@@ -16,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ecotone.model.arrays import Floats
+from ecotone.model.arrays import Floats, Rows
 from ecotone.scheduling.costs.cost import waiting
 from ecotone.scheduling.response.call_graph import SAME_NODE, UNIFORM, CallGraph
 
@@ -33,11 +36,10 @@ class Prediction:
         self._application = application
         size = len(application.names)
         self._callers: list[list[tuple[int, float]]] = [[] for _ in range(size)]
-        incoming = application.users.sum(axis=1)
         for call in application.calls:
             self._callers[call.callee].append((call.caller, call.rate))
-            incoming[call.callee] += call.rate
-        self._incoming = incoming
+        self._incoming = application.incoming
+        self._quiet = np.flatnonzero(self._incoming <= 0.0)
         zones = application.zones
         self._same_zone = ((zones[:, np.newaxis] == zones) & (zones >= 0)).astype(np.float64)
         self._late: list[list[tuple[int, Floats]]] = [[] for _ in range(size)]
@@ -53,8 +55,9 @@ class Prediction:
 
     def cost(self, counts: Floats) -> Floats:
         """J in ms per user request for each placement; infinite where a workload has no pod left."""
-        network, busy = self._flows(counts)
-        found = self._per_request(network, busy)
+        arrivals, network = self._arrivals(counts)
+        busy = self._busy(arrivals)
+        found = self._per_request(network, busy, busy - self._work(arrivals, self._quiet))
         found[(counts.sum(axis=2) < 1).any(axis=1)] = np.inf
         return found
 
@@ -85,26 +88,30 @@ class Prediction:
 
     def busy(self, counts: Floats) -> Floats:
         """Utilisation of each node's CPU under each placement."""
-        found: Floats = self._flows(counts)[1] / (1000 * self._application.cores)
+        found: Floats = self._busy(self._arrivals(counts)[0]) / (1000 * self._application.cores)
         return found
 
     def arrivals(self, counts: Floats) -> Floats:
         """a[c, w, n]: where the work of each workload is done."""
         return self._arrivals(counts)[0]
 
-    def _per_request(self, network: Floats, busy: Floats) -> Floats:
+    def _per_request(self, network: Floats, busy: Floats, asked: Floats) -> Floats:
+        """`asked`: what of the work on each node somebody waits for."""
         application = self._application
         cores = application.cores
         wait, _ = waiting(np.maximum(busy / (1000 * cores), _IDLE), cores)
-        found: Floats = (network + (busy * wait).sum(axis=1) - self._others) / application.rate
+        found: Floats = (network + (asked * wait).sum(axis=1) - self._others) / application.rate
         return found
 
-    def _flows(self, counts: Floats) -> tuple[Floats, Floats]:
-        """Milliseconds per second on the network, and millicores in use on each node."""
-        application = self._application
-        arrivals, network = self._arrivals(counts)
-        busy: Floats = application.other + np.tensordot(arrivals, application.use, axes=([1], [0]))
-        return network, busy
+    def _busy(self, arrivals: Floats) -> Floats:
+        """Millicores in use on each node."""
+        found: Floats = self._application.other + self._work(arrivals, slice(None))
+        return found
+
+    def _work(self, arrivals: Floats, which: Rows | slice) -> Floats:
+        """Millicores that these workloads use on each node."""
+        found: Floats = np.tensordot(arrivals[:, which], self._application.use[which], axes=([1], [0]))
+        return found
 
     def _arrivals(self, counts: Floats) -> tuple[Floats, Floats]:
         application = self._application

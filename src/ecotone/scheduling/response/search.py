@@ -52,7 +52,8 @@ class Limits:
 
     `allowed[w, n]`: the filters take the workload there; `demand[w, r]` and `free[n, r]`: requests and room without this
     application; `movable[w]`; `price[w, n]` in ms for the whole workload there; `together`: ms if all replicas of all
-    workloads stand on single nodes (`apart`: they must not); `moving`: ms a pod; `near`: who must be near whom.
+    workloads stand on single nodes (`apart`: they must not); `moving`: ms a pod; `near`: who must be near whom;
+    `lean`: nobody moves for prices alone.
     """
 
     allowed: Mask
@@ -64,6 +65,7 @@ class Limits:
     apart: bool = False
     moving: float = 0.1
     near: tuple[Near, ...] = ()
+    lean: bool = False
 
 
 class Search:
@@ -109,20 +111,46 @@ class Search:
         ends = [self._descend(start, cost) for cost, start in reversed(different.values())]
         return self._fairest(np.stack([*ends, *(start for _, start in starts)])).astype(np.int64)
 
+    def lean(self, target: Floats) -> Floats:
+        """The same without workloads whose move saves requests less than moving them costs, whatever else it saves.
+
+        A cheaper node is no reason to take the room of others in a plan that is made for milliseconds.
+        """
+        while self._limits.lean:
+            moved = [each for each in self._movable.tolist() if (target[each] != self._now[each]).any()]
+            if not moved:
+                break
+            without = np.repeat(target[np.newaxis], len(moved), axis=0)
+            without[np.arange(len(moved)), moved] = self._now[moved]
+            saved = self._prediction.cost(without) - self._prediction.cost(target[np.newaxis])
+            spent = self._limits.moving * np.maximum(target - self._now, 0.0)[moved].sum(axis=1)
+            worth = np.where(np.isfinite(self.cost(without)), saved - spent, np.inf)
+            if worth.min() >= 0.0:
+                break
+            target = without[int(np.argmin(worth))]
+        return target
+
     def _fairest(self, ends: Floats) -> Floats:
         """The best of them; or one nearly as fast that leaves nobody as far away as the best one does."""
         costs, times = self.cost(ends), self._prediction.cost(ends)
-        times += float(self._application.use.sum()) / self._application.rate  # the work itself, wherever it is done
+        asked = self._application.use[self._application.incoming > 0.0]
+        times += float(asked.sum()) / self._application.rate  # the work itself, wherever it is done
         best = int(np.argmin(costs))
         farthest = times + self._prediction.uneven(ends)
         near = costs <= costs[best] + _NEARLY * times[best]
         fair = int(np.argmin(np.where(near, farthest, np.inf)))
-        found: Floats = ends[fair if farthest[fair] < (1 - _NEARLY) * farthest[best] else best]
-        return found
+        return ends[fair] if farthest[fair] < (1 - _NEARLY) * farthest[best] else self.lean(ends[best])
 
     def descend(self, start: Floats) -> Ints:
         """The nearest placement that no single move or swap betters."""
         return self._descend(start, self._alone_cost(start)).astype(np.int64)
+
+    def wishes(self) -> list[Floats]:
+        """The coarse answers that are better than what is, the best first, each once."""
+        grown, thinned = self._coarse()
+        least = self._alone_cost(self._now) - _GAIN
+        ranked = sorted((each for each in (*grown, *thinned) if each[0] < least), key=lambda each: each[0])
+        return list({placement.tobytes(): placement for _, placement in ranked}.values())
 
     def optima(self, start: Floats) -> list[Ints]:
         """What a descent from here ends in, and from every coarse answer: many answers instead of one."""
@@ -130,6 +158,10 @@ class Search:
         for cost, placement in (each for kind in self._coarse() for each in kind):
             found += [placement, self._descend(placement, cost)]
         return [each.astype(np.int64) for each in found]
+
+    def pull(self, here: Floats) -> Floats:
+        """[w, n]: how far each workload's calls would go with it on each node and the others as here."""
+        return self._passes.pull(here)
 
     def single_moves(self, here: Floats, workload: int) -> Floats:
         """The placements that differ in one replica of the workload, or have all of them on one node; first the one given."""

@@ -33,7 +33,7 @@ class Bodies:
     async def json(self, request: web.Request) -> AsyncIterator[bytes]:
         """The body of a JSON request, counted against the budget while the block runs.
 
-        Raises the HTTP error that fits: 408, 413, 415 or 503.
+        Raises the HTTP error that fits: 400, 408, 413, 415 or 503.
         """
         if request.content_type != JSON:
             raise web.HTTPUnsupportedMediaType(text=f"Content-Type must be {JSON}")
@@ -65,4 +65,6 @@ class Bodies:
                     parts.append(part)
         except TimeoutError:
             raise web.HTTPRequestTimeout(text=f"the body did not arrive within {self._seconds:g} s") from None
+        except ConnectionError:
+            raise web.HTTPBadRequest(text="the connection was closed before the body had arrived") from None
         return b"".join(parts)

@@ -16,6 +16,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from ecotone.model.errors import InputError
 from ecotone.model.quantity import whole
@@ -86,6 +87,11 @@ class Connection(web.RequestHandler):
     def connection_lost(self, exc: BaseException | None) -> None:
         self._gate.leave(self)
         super().connection_lost(exc)
+
+    def log_exception(self, *args: Any, **kw: Any) -> None:
+        """What is no HTTP gets its 400 and no traceback: whoever reaches the port could fill the log with them."""
+        if not isinstance(kw.get("exc_info"), HttpProcessingError):
+            super().log_exception(*args, **kw)
 
     def abort(self) -> None:
         if isinstance(self.transport, asyncio.WriteTransport):

@@ -24,7 +24,7 @@ from pathlib import Path
 import msgspec
 
 from ecotone.services.resolver.api import JobState, PlacementRequest, Policy, Problem, StageAnswer
-from ecotone.services.resolver.worker import LENGTH, frame
+from ecotone.services.resolver.worker import COMMAND, LENGTH, frame
 
 log = logging.getLogger(__name__)
 
@@ -235,8 +235,8 @@ class Jobs:
         if process is None or process.returncode is not None:
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
-                "-m",
-                "ecotone.services.resolver.worker",
+                "-c",
+                COMMAND,
                 "--memory",
                 str(self.limits.memory),
                 stdin=asyncio.subprocess.PIPE,

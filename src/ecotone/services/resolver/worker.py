@@ -9,7 +9,6 @@ input ends it.
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import sys
 from typing import BinaryIO
@@ -35,8 +34,10 @@ from ecotone.services.resolver.api import (
 )
 
 LENGTH = 4
-NICENESS = 2
-"""Solving gives way to answering: whoever asks the service itself is not kept waiting by its solvers."""
+NICENESS = 10
+"""Solving, and loading what solves, give way to answering: whoever asks the service is not kept waiting by its solvers."""
+COMMAND = f"import os; os.nice({NICENESS}); from {__name__} import main; main()"
+"""What a new Python is told: to give way first, then to load the solvers."""
 
 
 class Message(msgspec.Struct, omit_defaults=True):
@@ -98,7 +99,6 @@ def main() -> None:
     parser.add_argument("--memory", type=int, default=4 << 30, help="bytes of address space")
     limit = parser.parse_args().memory
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    os.nice(NICENESS)
     source, target = sys.stdin.buffer, sys.stdout.buffer
     decoder = msgspec.json.Decoder(PlacementRequest)
     while (body := _read(source)) is not None:
@@ -109,7 +109,3 @@ def main() -> None:
         except Exception as error:  # a bug of ours must not take the queue with it
             message = Message(error=Problem(code="internal", message=f"{type(error).__name__}: {error}"))
         _write(target, message)
-
-
-if __name__ == "__main__":
-    main()

@@ -7,15 +7,13 @@ from here; it can be seen, said once per node, and counted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 
 from ecotone.model.state import ClusterState
 
 
-@dataclass(frozen=True)
-class Overcommitment:
+class Overcommitment(msgspec.Struct, frozen=True):
     node: str
     resource: str
     requested: int

@@ -16,9 +16,10 @@ import heapq
 import itertools
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from ecotone.model.objects import Pod
 
@@ -39,8 +40,7 @@ class Place(Enum):
     IN_FLIGHT = "in flight"
 
 
-@dataclass(slots=True, eq=False)
-class Entry:
+class Entry(msgspec.Struct, eq=False):
     """A pending pod and its history in the queue."""
 
     pod: Pod
@@ -56,15 +56,13 @@ class Entry:
     """Entries are removed from heaps lazily: a heap item with an old token is dead."""
 
 
-@dataclass(slots=True)
-class _Change(Generic[E]):
+class _Change(msgspec.Struct, Generic[E]):
     number: int
     event: E
 
 
-@dataclass
-class Counts:
-    incoming: dict[tuple[str, str], int] = field(default_factory=dict)
+class Counts(msgspec.Struct):
+    incoming: dict[tuple[str, str], int] = msgspec.field(default_factory=dict)
 
     def add(self, place: Place, event: str) -> None:
         key = (place.value, event)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 LIMIT = 10_000
 VIEWS = 32
@@ -17,8 +18,7 @@ VIEWS = 32
 Full = Callable[[Any], dict[str, Any]]
 
 
-@dataclass(slots=True)
-class _Record:
+class _Record(msgspec.Struct):
     short: dict[str, Any]
     full: Full
     round: int

@@ -14,9 +14,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from ecotone.kube.errors import ApiError, UnreachableError
 from ecotone.kube.writing.binding import Bound, Outcome
@@ -51,8 +53,7 @@ FIRST_ROUND = 8
 Explain = Callable[[Profile, Pod, Snapshot], dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Flight:
+class _Flight(msgspec.Struct, frozen=True):
     """A binding under way."""
 
     entry: Entry
@@ -195,8 +196,9 @@ class Scheduler:
         now = self._clock()
         self.queue.advance(now=now)
         room = self.settings.bindings_in_flight - len(self._flights)
-        # A round has fixed costs: with many pods waiting, half of the places are let free before the next one.
-        crowded = room < min(self.settings.bindings_in_flight // 2, self.queue.size(Place.ACTIVE))
+        # A round has fixed costs: with many pods waiting, a quarter of the places is let free before the next one. Not more:
+        # answers wait while a round is decided, and the API server must not run out of bindings meanwhile.
+        crowded = room < min(self.settings.bindings_in_flight // 4, self.queue.size(Place.ACTIVE))
         if room <= 0 or crowded or not self.queue.has_active:
             await self._pause(full=room <= 0 or crowded)
             return

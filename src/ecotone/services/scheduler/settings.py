@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from ecotone.kube.lease import LeaseTimes
 from ecotone.model.errors import InputError
@@ -11,13 +11,12 @@ from ecotone.scheduling.framework import Framework
 from ecotone.scheduling.profiles.profile import Profile
 
 
-@dataclass(frozen=True)
-class SchedulerSettings:
+class SchedulerSettings(msgspec.Struct, frozen=True):
     """``profiles`` by schedulerName: a pod is decided by the profile it names."""
 
     profiles: dict[str, Profile]
     leader_elect: bool = False
-    lease: LeaseTimes = field(default_factory=LeaseTimes)
+    lease: LeaseTimes = msgspec.field(default_factory=LeaseTimes)
     lease_namespace: str = "kube-system"
     lease_name: str = "ecotone-scheduler"
     identity: str = "ecotone"

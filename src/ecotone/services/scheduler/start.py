@@ -17,7 +17,7 @@ from ecotone.kube.reading.reflector import ask_ahead
 from ecotone.kube.resources import NODES, PODS, SURROUNDINGS
 from ecotone.services import lifecycle
 from ecotone.services.http.descriptors import called, raise_limit
-from ecotone.services.running import beside_the_loop, put_off_collection
+from ecotone.services.running import beside_the_loop, put_off_collection, quick_turns
 
 if TYPE_CHECKING:
     from ecotone.services.scheduler.program import SchedulerProgram
@@ -64,7 +64,8 @@ class SchedulerStart:
     async def run(self) -> None:
         async with open_client(self._connection, identity=self._identity, bindings=self._bindings) as client:
             ask_ahead(client, (NODES, PODS, *SURROUNDINGS))
-            settings = await beside_the_loop(self._load_all)
+            with quick_turns():
+                settings = await beside_the_loop(self._load_all)
             if self._stopped:
                 return
             from ecotone.services.scheduler.program import SchedulerProgram

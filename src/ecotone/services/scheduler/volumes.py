@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from ecotone.kube.client import ApiClient
 from ecotone.kube.errors import ApiError, UnreachableError
@@ -34,13 +34,12 @@ class VolumesFailedError(Exception):
     """The volumes were not bound; the pod goes back to the queue."""
 
 
-@dataclass
-class Choice:
+class Choice(msgspec.Struct):
     """What each unbound claim of a pod gets on the chosen node: a volume, or None for one to be made."""
 
     node: str
     takes: list[tuple[Claim, Volume | None]]
-    undo: list[tuple[dict[str, Any], str, Any]] = field(default_factory=list)
+    undo: list[tuple[dict[str, Any], str, Any]] = msgspec.field(default_factory=list)
 
 
 def choose(state: ClusterState, pod: Pod, node: str) -> Choice | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from asking import passing, reasons
 from builders import cluster, edge_fog_cloud, node, pod

@@ -14,7 +14,8 @@ price-per-hour is worth, and `preferenceMs` what it costs to meet none of the ow
 newest pod a new application is waited for (`scheduling.arrival`); a live scheduler sets it to 3, elsewhere it is 0.
 
 A node beyond a deadline that is not enforced (`costs.deadlines`) costs `latePerMs` milliseconds for each millisecond it is
-late and `lateMs` for being late at all.
+late and `lateMs` for being late at all. `unawaited`: what a millisecond of a call that nobody waits for counts in plans for
+whole applications, beside one of a user's.
 
 Where the workload has a QoS target (`targets`), every millisecond over it counts a thousandfold on top; and of the pods that
 wait at the same time each goes where it suits all of them (`lacking`), whichever stands first in the queue.
@@ -22,10 +23,10 @@ wait at the same time each goes where it suits all of them (`lacking`), whicheve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf, isfinite
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Floats, Mask, Rows
@@ -34,7 +35,7 @@ from ecotone.model.errors import InputError
 from ecotone.model.objects import PodKind
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.costs import cost
-from ecotone.scheduling.costs.channels import channels
+from ecotone.scheduling.costs.channels import UNAWAITED, channels
 from ecotone.scheduling.costs.deadlines import DEFAULT as LATENESS
 from ecotone.scheduling.costs.deadlines import Lateness, deadlines, late_ms, name_of
 from ecotone.scheduling.costs.peers import whereabouts
@@ -49,8 +50,7 @@ _FORBIDDEN = 1e6
 _ELSEWHERE_MS = 1000.0  # more than any tier's latency: where the waiting pods suit each other best decides
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Survey:
+class _Survey(msgspec.Struct, frozen=True, eq=False):
     """What holds for every replica: milliseconds on the network, what being late costs, and whether there is anything to add.
 
     `far`: some node is some milliseconds away. `wishes`: the owner prefers some nodes.
@@ -63,7 +63,7 @@ class _Survey:
 
 
 class _Yardstick(NamedTuple):
-    """The best score; whether unknown ones are among them; whether all are guesses."""
+    """The best score; whether unknown ones are among them; whether all are guesses (then the best is as good as any)."""
 
     best: float
     unknown: bool
@@ -84,10 +84,12 @@ class ResponseTime:
         noticedShare: float = NOTICED_SHARE,
         latePerMs: float = LATENESS.per_ms,
         lateMs: float = LATENESS.fixed_ms,
+        unawaited: float = UNAWAITED,
         apart: bool = False,
         settleSeconds: float = 0.0,
     ) -> None:
-        for word, value in (("latePerMs", latePerMs), ("lateMs", lateMs), ("settleSeconds", settleSeconds)):
+        numbers = {"latePerMs": latePerMs, "lateMs": lateMs, "unawaited": unawaited, "settleSeconds": settleSeconds}
+        for word, value in numbers.items():
             if not 0 <= value < inf:
                 raise InputError(f"ResponseTime: {word} {value:g} must be a number of at least 0")
         self.model = cost.Model(service_ms=serviceMs, price_ms=priceMs)
@@ -95,6 +97,7 @@ class ResponseTime:
         self._noticed_ms = noticedMs
         self._noticed_share = noticedShare
         self.lateness = Lateness(latePerMs, lateMs)
+        self.unawaited = unawaited
         self._apart = apart
         self._settle_seconds = settleSeconds
 
@@ -155,7 +158,8 @@ class ResponseTime:
         unknown = not isfinite(best)
         if unknown:
             best = float(_without_unknown(raw).max(initial=-inf))
-        return _Yardstick(best, unknown, best != -inf and self._nothing_measured(cycle))
+        guessed = best != -inf and self._nothing_measured(cycle)
+        return _Yardstick(0.0 if guessed and best > -_FORBIDDEN / 2 else best, unknown, guessed)
 
     def normalize_by(self, cycle: Cycle, raw: Scores, rows: Rows, yardstick: _Yardstick) -> Scores:
         best, unknown, guessed = yardstick

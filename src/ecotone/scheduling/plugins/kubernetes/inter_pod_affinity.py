@@ -12,21 +12,23 @@ pods that come and go during the cycle change them in one place.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Ints, Mask, Rows
 from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.errors import InputError
 from ecotone.model.objects import Node, Pod, PodKind
-from ecotone.model.selectors import PodTerm
+from ecotone.model.selectors import PodAffinity, PodTerm
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.plugin import Change, Cycle, Event, Refusal, Rejection, Scores, pick
 
 THEY_OBJECT = "node(s) didn't satisfy existing pods anti-affinity rules"
 NOT_TOGETHER = "node(s) didn't match pod affinity rules"
 NOT_APART = "node(s) didn't match pod anti-affinity rules"
+
+NO_TERMS = PodAffinity()
 
 
 class _Board:
@@ -66,8 +68,7 @@ class _Board:
         return not any(counts[:-1].any() for counts in self.columns.values())
 
 
-@dataclass(slots=True)
-class _Notebook:
+class _Notebook(msgspec.Struct):
     """`together`, `apart`: pods that the pod's own terms select; `against`: terms of other pods that select this pod."""
 
     together: _Board
@@ -80,7 +81,6 @@ class _Notebook:
 
 class InterPodAffinity:
     name = "InterPodAffinity"
-    placement_changes: Change | None = "everything"
 
     def __init__(
         self,
@@ -92,6 +92,11 @@ class InterPodAffinity:
             raise InputError(f"hardPodAffinityWeight is 0..100, not {hardPodAffinityWeight}")
         self.hard_weight = hardPodAffinityWeight
         self.ignore_theirs = ignorePreferredTermsOfExistingPods
+
+    def placement_changes(self, cycle: Cycle) -> Change:
+        """A replica without terms of its own changes nothing for the next one, whatever others say about both."""
+        spec = cycle.pod.spec
+        return "nothing" if spec.pod_affinity == spec.pod_anti_affinity == NO_TERMS else "everything"
 
     # Filtering
 

@@ -10,11 +10,12 @@ as `defaultConstraints`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from math import log
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from ecotone.model.arrays import Floats, Ints, Mask, Rows
 from ecotone.model.columns.nodes import NodeTable
@@ -41,8 +42,7 @@ SYSTEM_DEFAULTS = (
 )
 
 
-@dataclass(slots=True)
-class _Spread:
+class _Spread(msgspec.Struct):
     """One constraint over the cluster: how many matching pods each domain has.
 
     `codes` gives each row's domain; the last place of `counts` stands for rows without the label and stays 0.
@@ -81,17 +81,15 @@ class _Spread:
         return verdict
 
 
-@dataclass(slots=True)
-class _Notebook:
+class _Notebook(msgspec.Struct):
     hard: list[_Spread]
     followed: bool
     soft: list[_Spread] | None = None
-    scored: Mask | None = field(default=None)
+    scored: Mask | None = None
 
 
 class PodTopologySpread:
     name = "PodTopologySpread"
-    placement_changes: Change | None = "everything"
 
     def __init__(
         self,
@@ -105,6 +103,10 @@ class PodTopologySpread:
         if self.system and defaultConstraints:
             raise InputError("defaultConstraints need defaultingType List")
         self.defaults = SYSTEM_DEFAULTS if self.system else tuple(_read_constraint(each) for each in defaultConstraints)
+
+    def placement_changes(self, cycle: Cycle) -> Change:
+        asked = any(self._constraints(cycle.state, cycle.pod, action) for action in (HARD, SOFT))
+        return "everything" if asked else "nothing"
 
     # Filtering
 

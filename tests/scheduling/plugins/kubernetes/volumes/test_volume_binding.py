@@ -1,6 +1,5 @@
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from asking import cycle_for, passing, reasons
 from builders import HOSTNAME, ZONE, cluster, labelled, node, pod, within

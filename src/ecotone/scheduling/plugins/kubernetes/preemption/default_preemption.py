@@ -17,8 +17,8 @@ The search ends with so many candidates: the larger of `minCandidateNodesPercent
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Mask, Rows
@@ -40,8 +40,7 @@ _ABOVE_ALL_NEGATIVE = 2**31
 """Added to each priority in sums, so that fewer victims of negative priority are better than more of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Candidate(msgspec.Struct, frozen=True):
     row: int
     victims: tuple[Pod, ...]
     violations: int

@@ -11,10 +11,11 @@ is given away twice. Free capacity behind a storage class is not known here and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from ecotone.model.arrays import Mask, Rows
 from ecotone.model.columns.nodes import NodeTable
@@ -33,18 +34,19 @@ VOLUME_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existe
 MAKES_NONE = ("", "kubernetes.io/no-provisioner")
 
 
-@dataclass(slots=True)
-class _Notebook:
+class _Notebook(msgspec.Struct):
     reachable: Mask | None
     gone: bool
     unbound: list[Claim]
     bindable: Mask | None
-    undo: list[tuple[dict[str, Any], str, Any]] = field(default_factory=list)
+    undo: list[tuple[dict[str, Any], str, Any]] = msgspec.field(default_factory=list)
 
 
 class VolumeBinding:
     name = "VolumeBinding"
-    placement_changes: Change | None = "everything"
+
+    def placement_changes(self, cycle: Cycle) -> Change:
+        return "everything" if cycle.pod.spec.claims else "nothing"
 
     def prefilter(self, cycle: Cycle) -> Refusal | None:
         cycle.scratch[self.name] = None

@@ -8,8 +8,8 @@ any pod uses it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Mask, Rows
@@ -25,8 +25,7 @@ ONE_POD = "ReadWriteOncePod"
 READ_ONLY = ":ro"
 
 
-@dataclass(slots=True)
-class _Notebook:
+class _Notebook(msgspec.Struct):
     """Claims that only one pod may use, and how many uses there are in the cluster."""
 
     exclusive: frozenset[str]
@@ -35,7 +34,10 @@ class _Notebook:
 
 class VolumeRestrictions:
     name = "VolumeRestrictions"
-    placement_changes: Change | None = "everything"
+
+    def placement_changes(self, cycle: Cycle) -> Change:
+        spec = cycle.pod.spec
+        return "everything" if spec.claims or spec.restricted_volumes else "nothing"
 
     def prefilter(self, cycle: Cycle) -> Refusal | None:
         cycle.scratch[self.name] = None
