@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ecotone.experiments.bed.fitting import with_infrastructure
 from ecotone.model.errors import InputError
 from ecotone.sim.scenario import load_scenario
 from ecotone.sim.scenario.schema import Link
@@ -56,8 +57,9 @@ def test_packets_of_a_node_and_of_its_pods_go_to_its_queue() -> None:
 
 
 def test_what_is_remembered_reads_back(tmp_path: Path) -> None:
-    topology = topology_of(load_scenario("sock-shop-100ms"))
+    topology = topology_of(with_infrastructure(load_scenario("sock-shop-100ms"), cpu=1000))
     assert topology.default == Link(rtt=topology.default.rtt)
+    assert topology.nodes[-1].spec.taints
     state.save(Paths(tmp_path), BedState(topology, 0.25))
     found = state.load(Paths(tmp_path))
     assert found is not None

@@ -36,7 +36,7 @@ def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
         made.up(topology, images=list(images.values()))
         try:
             made.apply(dns_objects(node="cloud-1"))
-            made.apply(prometheus_objects(topology.nodes, node="cloud-1"))
+            made.apply(prometheus_objects(topology.nodes, node="cloud-1", share=made.share))
             yield made
         finally:
             left = made.down()

@@ -113,6 +113,22 @@ def test_figures_of_a_node_are_its_own(bed: Bed, shop: str) -> None:
     wait_until(lambda: set(rows('node_cpu_seconds_total{mode="idle"}')) == names, seconds=120, what="CPU of all nodes")
 
 
+def test_pods_use_cpu_in_the_measure_that_their_node_has_it_in(bed: Bed, shop: str) -> None:
+    """Kubelets count the machine's seconds; a policy that took them for the scenario's would see idle nodes everywhere."""
+    assert bed.share < 0.5
+
+    def cores(expression: str) -> float:
+        rows = [row for row in query(bed, expression) if row["metric"]["node"] == "cloud-1"]
+        return float(rows[0]["value"][1]) if rows else 0.0
+
+    def alike() -> bool:
+        pods = cores('sum by (node) (rate(container_cpu_usage_seconds_total{container!=""}[1m]))')
+        node = cores('rate(node_cpu_seconds_total{mode="user"}[1m])')
+        return 0.7 * node < pods < 1.3 * node
+
+    wait_until(alike, seconds=150, what="what pods use in all is what their node's cgroup says")
+
+
 def test_a_node_without_power_is_noticed_and_comes_back(bed: Bed) -> None:
     def ready(name: str) -> str:
         conditions = objects(bed, "node", name)[0]["status"]["conditions"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -35,7 +35,7 @@ class BedState:
 def save(paths: Paths, state: BedState) -> None:
     paths.root.mkdir(parents=True, exist_ok=True)
     part = paths.state.with_suffix(".part")
-    part.write_text(json.dumps(asdict(state), default=str))
+    part.write_text(json.dumps(msgspec.to_builtins(state)))
     os.replace(part, paths.state)  # noqa: PTH105
 
 

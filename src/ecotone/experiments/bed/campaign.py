@@ -201,7 +201,7 @@ def table(title: str, campaigns: Sequence[Campaign]) -> Table:
     rows: list[list[Cell]] = []
     for campaign in campaigns:
         expected = campaign.expected()
-        for each in campaign.summary():
+        for number, each in enumerate(campaign.summary()):
             simulated = expected.get(each["policy"], {})
             rows.append(
                 [
@@ -210,6 +210,7 @@ def table(title: str, campaigns: Sequence[Campaign]) -> Table:
                     _short(each["p95_ms"]),
                     _between(each["p95_ci95"]),
                     _percent(each["vs_baseline"]),
+                    None if number == 0 else _percents(each["vs_baseline_ci95"]),
                     _short(each["mean_ms"]),
                     _percent(each["failed_share"]),
                     _short(each["evictions"]),
@@ -219,8 +220,8 @@ def table(title: str, campaigns: Sequence[Campaign]) -> Table:
                     _short(simulated.get("evictions")),
                 ]
             )
-    header = ["scenario", "contender", "p95 ms", "95 % interval", "vs kube-default", "mean ms", "failed", "pods moved",
-              "trials", "simulated p95", "simulated mean", "simulated moves"]  # fmt: skip
+    header = ["scenario", "contender", "p95 ms", "95 % interval", "vs kube-default", "its interval", "mean ms",
+              "failed", "pods moved", "trials", "simulated p95", "simulated mean", "simulated moves"]  # fmt: skip
     return Table(title, header, rows)
 
 
@@ -230,6 +231,10 @@ def _short(value: float | None) -> float | None:
 
 def _percent(value: float | None) -> str | None:
     return None if value is None else f"{100 * value:.1f} %"
+
+
+def _percents(ends: Sequence[float | None] | None) -> str | None:
+    return None if ends is None else " .. ".join(_percent(end) or "-" for end in ends)
 
 
 def _between(ends: Sequence[float | None] | None) -> str | None:

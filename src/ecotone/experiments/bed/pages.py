@@ -34,11 +34,12 @@ def applications_table(results: Path) -> str:
 
 
 def _campaigns(files: Iterable[Path]) -> str:
-    rows, machines = [], []
+    rows: list[list[str]] = []
+    machines: list[dict[str, Any]] = []
     for document in _documents(files):
-        machines += [_machine(each) for each in document["machines"]]
+        machines += document["machines"]
         expected = {each["policy"]: each for each in document["simulated"]["summary"]}
-        for each in document["summary"]:
+        for number, each in enumerate(document["summary"]):
             simulated = expected.get(each["policy"], {})
             rows.append(
                 [
@@ -47,8 +48,9 @@ def _campaigns(files: Iterable[Path]) -> str:
                     _ms(each["p95_ms"]),
                     _span(each["p95_ci95"]),
                     _percent(each["vs_baseline"]),
+                    "-" if number == 0 else _percents(each["vs_baseline_ci95"]),
                     _ms(each["mean_ms"]),
-                    _percent(each["failed_share"]),
+                    _share(each["failed_share"]),
                     _number(each["evictions"]),
                     str(each["trials"]),
                     _ms(simulated.get("p95_ms")),
@@ -58,8 +60,9 @@ def _campaigns(files: Iterable[Path]) -> str:
                     _counted(document["simulated"]["runs"], each["policy"]),
                 ]
             )
-    header = ["scenario", "contender", "p95 ms", "95 % interval", "vs kube-default", "mean ms", "failed", "pods moved",
-              "trials", "simulated p95", "simulated mean", "simulated moves", "latency counted", "simulated"]  # fmt: skip
+    header = ["scenario", "contender", "p95 ms", "95 % interval", "vs kube-default", "its interval", "mean ms",
+              "failed", "pods moved", "trials", "simulated p95", "simulated mean", "simulated moves", "latency counted",
+              "simulated"]  # fmt: skip
     return _table(header, rows, machines)
 
 
@@ -72,10 +75,11 @@ def _counted(runs: Sequence[dict[str, Any]], policy: str) -> str:
 
 
 def agreement_table(results: Path) -> str:
-    rows, machines = [], []
+    rows: list[list[str]] = []
+    machines: list[dict[str, Any]] = []
     for document in _documents(sorted(results.glob("testbed-agreement-*ms.json"), key=_latency)):
         for name, each in document["placements"].items():
-            machines += [_machine(one["machine"]) for one in each["runs"]]
+            machines += [one["machine"] for one in each["runs"]]
             row = [document["scenario"], name, str(len(each["runs"]))]
             for what in ("mean", "p95"):
                 difference = _percent(each[f"{what}_difference"])
@@ -88,10 +92,11 @@ def agreement_table(results: Path) -> str:
 
 
 def faults_table(results: Path) -> str:
-    rows, machines = [], []
+    rows: list[list[str]] = []
+    machines: list[dict[str, Any]] = []
     for document in _documents([results / "testbed-faults.json"]):
         for each in document["faults"]:
-            machines.append(_machine(each["machine"]))
+            machines.append(each["machine"])
             converged = each["converged_seconds"]
             rows.append(
                 [
@@ -128,18 +133,20 @@ def _latency(file: Path) -> float:
     return float(file.stem.rpartition("-")[2].removesuffix("ms"))
 
 
-def _machine(about: dict[str, Any]) -> str:
-    return (
-        f"Machine: {about['cores']} cores ({about['cpu']}), {about['memory_gib']} GiB, Linux {about['kernel']}; "
-        f"load average {about['load_average']} at the start."
-    )
+def _told(machines: Iterable[dict[str, Any]]) -> list[str]:
+    """A line for each machine, with the loads that were found on it."""
+    loads: dict[str, dict[str, None]] = {}
+    for each in machines:
+        about = f"{each['cores']} cores ({each['cpu']}), {each['memory_gib']} GiB, Linux {each['kernel']}"
+        loads.setdefault(about, {})[f"{each['load_average']}"] = None
+    return [f"Machine: {about}; load average at the start {', '.join(found)}." for about, found in loads.items()]
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], machines: Sequence[str]) -> str:
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], machines: Sequence[dict[str, Any]]) -> str:
     if not rows:
         return NOTHING
     lines = [f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)]
-    return "\n".join([*lines, "", *dict.fromkeys(machines)])
+    return "\n".join([*lines, "", *_told(machines)])
 
 
 def _number(value: float | None) -> str:
@@ -156,6 +163,14 @@ def _seconds(value: float) -> str:
 
 def _percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:+.1f} %"
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f} %"
+
+
+def _percents(ends: Sequence[float | None] | None) -> str:
+    return "-" if ends is None else " .. ".join(_percent(end) for end in ends)
 
 
 def _span(ends: Sequence[float | None] | None) -> str:

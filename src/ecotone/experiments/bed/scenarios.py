@@ -27,7 +27,7 @@ class Schedule:
     """Seconds: how long users come before figures count, and how long each phase is."""
 
     warmup: float = 40.0
-    phase: float = 60.0
+    phase: float = 40.0
     users: int = 4
 
     def with_phases_of(self, seconds: float) -> Schedule:

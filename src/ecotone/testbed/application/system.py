@@ -18,6 +18,8 @@ NAMESPACE = "kube-system"
 MONITORING = "monitoring"
 PROMETHEUS_URL = f"http://prometheus.{MONITORING}.svc.cluster.local:9090"
 SCRAPE_SECONDS = 5
+CPU_SERIES = "container_cpu_usage_seconds_total"
+_AS_MEASURED = f"machine_{CPU_SERIES}"
 _COREFILE = """.:1053 {
     errors
     health :8080
@@ -58,8 +60,8 @@ def dns_objects(*, node: str) -> list[dict[str, Any]]:
     ]
 
 
-def prometheus_objects(nodes: Sequence[BedNode], *, node: str) -> list[dict[str, Any]]:
-    """A Prometheus on `node` that collects from all of them."""
+def prometheus_objects(nodes: Sequence[BedNode], *, node: str, share: float) -> list[dict[str, Any]]:
+    """A Prometheus on `node` that collects from all of them; `share` of a machine core is one core of the scenario."""
     rules = [{"apiGroups": [""], "resources": ["nodes/metrics"], "verbs": ["get"]}]
     container = {
         "name": "prometheus",
@@ -73,7 +75,11 @@ def prometheus_objects(nodes: Sequence[BedNode], *, node: str) -> list[dict[str,
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": MONITORING}},
         *_account("prometheus", MONITORING, rules),
-        _config("prometheus", MONITORING, {"prometheus.yml": _prometheus_configuration(nodes)}),
+        _config(
+            "prometheus",
+            MONITORING,
+            {"prometheus.yml": _prometheus_configuration(nodes), "rules.yml": _scenario_cores(share)},
+        ),
         _deployment("prometheus", MONITORING, container, node=node),
         _service("prometheus", MONITORING, "prometheus", [{"name": "web", "port": 9090, "targetPort": 9090}]),
     ]
@@ -91,13 +97,29 @@ def _prometheus_configuration(nodes: Sequence[BedNode]) -> str:
             "authorization": {"credentials_file": f"{_TOKEN}/token"},
             "tls_config": {"ca_file": f"{_TOKEN}/ca.crt"},
             "static_configs": kubelets,
+            "metric_relabel_configs": [
+                {
+                    "source_labels": ["__name__"],
+                    "regex": CPU_SERIES,
+                    "target_label": "__name__",
+                    "replacement": _AS_MEASURED,
+                }
+            ],
         },
         {"job_name": "pods", "http_sd_configs": [{"url": f"http://{bed}/targets", "refresh_interval": "5s"}]},
     ]
     period = f"{SCRAPE_SECONDS}s"
-    return json.dumps(
-        {"global": {"scrape_interval": period, "scrape_timeout": period}, "scrape_configs": jobs}, indent=1
-    )
+    every = {"scrape_interval": period, "scrape_timeout": period, "evaluation_interval": period}
+    return json.dumps({"global": every, "rule_files": ["/config/rules.yml"], "scrape_configs": jobs}, indent=1)
+
+
+def _scenario_cores(share: float) -> str:
+    """A kubelet counts the machine's CPU seconds, while its node has the scenario's cores: pods' use is told in the latter.
+
+    Otherwise a policy would take a pod that keeps a small node busy for one that uses next to nothing.
+    """
+    rule = {"record": CPU_SERIES, "expr": f"{_AS_MEASURED} / {share!r}"}
+    return json.dumps({"groups": [{"name": "scenario-cores", "rules": [rule]}]}, indent=1)
 
 
 def _account(name: str, namespace: str, rules: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from ecotone.testbed.images.contents import ENVOY_IMAGE, WORKLOAD_IMAGE
 
 PORT = 8080
 SIDECAR_MEMORY = 64 * 2**20
+START_SECONDS = 120
 _RESTRICTED = {
     "allowPrivilegeEscalation": False,
     "readOnlyRootFilesystem": True,
@@ -184,9 +185,20 @@ def _player(service: Service) -> dict[str, Any]:
         "env": [{"name": "SERVICE", "value": service.name}, {"name": "CONFIG", "value": "/config/role.json"}],
         "ports": [{"containerPort": PORT}],
         "resources": {"requests": _requests(service)},
-        "readinessProbe": {"httpGet": {"path": "/healthz", "port": PORT}, "periodSeconds": 1},
+        **_probes({"httpGet": {"path": "/healthz", "port": PORT}}),
         "securityContext": _RESTRICTED,
         "volumeMounts": [{"name": "config", "mountPath": "/config", "readOnly": True}],
+    }
+
+
+def _probes(asked: dict[str, Any]) -> dict[str, Any]:
+    """Ready as soon as it answers; from then on asked as seldom as Kubernetes does by itself.
+
+    A core of the scenario is a small part of a real one, and what is asked every second would keep a node busy with answering.
+    """
+    return {
+        "startupProbe": {**asked, "periodSeconds": 1, "failureThreshold": START_SECONDS},
+        "readinessProbe": {**asked, "periodSeconds": 10},
     }
 
 
@@ -202,7 +214,7 @@ def _broker(service: Service) -> dict[str, Any]:
         "imagePullPolicy": "Never",
         "ports": [{"containerPort": AMQP_PORT}],
         "resources": {"requests": _requests(service)},
-        "readinessProbe": {"tcpSocket": {"port": AMQP_PORT}, "periodSeconds": 1},
+        **_probes({"tcpSocket": {"port": AMQP_PORT}}),
         "securityContext": _RESTRICTED,
         "volumeMounts": [{"name": "data", "mountPath": DATA}],
     }
@@ -218,10 +230,7 @@ def _envoy() -> dict[str, Any]:
         "args": ["-c", "/config/envoy.json", "--concurrency", "1", "--disable-hot-restart", "-l", "error"],
         "ports": [{"containerPort": STATS_PORT, "name": "stats"}],
         "resources": {"requests": {"memory": str(SIDECAR_MEMORY)}},
-        "readinessProbe": {
-            "httpGet": {"path": "/stats/prometheus?filter=server.live", "port": STATS_PORT},
-            "periodSeconds": 2,
-        },
+        **_probes({"httpGet": {"path": "/stats/prometheus?filter=server.live", "port": STATS_PORT}}),
         "securityContext": _RESTRICTED,
         "volumeMounts": [{"name": "config", "mountPath": "/config", "readOnly": True}],
     }

@@ -11,7 +11,7 @@ from typing import Any
 
 from ecotone.scheduling import resolve
 
-COMPRESSED = 6.0  # loops run every 5 s instead of every 30 s, phases are shorter alike, and so are cool-downs
+COMPRESSED = 3.0  # figures are of windows of 20 s instead of a minute, and cool-downs are shorter alike
 DEFAULT_SCHEDULER = "default-scheduler"
 OURS = "ecotone"
 

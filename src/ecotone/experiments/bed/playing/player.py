@@ -25,6 +25,7 @@ from ecotone.experiments.bed.playing.scaling import Scaling, changes
 from ecotone.experiments.bed.playing.watching import Watching, edge_latency_ms
 from ecotone.experiments.campaign.record import Breakdown, Run
 from ecotone.experiments.campaign.runs import figures
+from ecotone.manifests import keys
 from ecotone.services.install import input_proxy, installation
 from ecotone.sim.parts import NAMES, UNANSWERED
 from ecotone.sim.randomness import creation_order, derive
@@ -47,6 +48,7 @@ READY_SECONDS = 240.0
 UPSTREAM_SECONDS = 20
 IDLE_SECONDS = 15.0
 SECOND_THOUGHT_SECONDS = 10.0
+NEAR_SHARE, NEAR_MS = 0.1, 2.0  # a latency that is measured as what it is
 MOST_FAILED = 0.05  # of a run's requests, for it to tell what requests cost
 _VERSION = "ecotone.dev/v1alpha1"
 _NOTHING: Breakdown = dict.fromkeys(NAMES)
@@ -78,13 +80,30 @@ class Player:
         """Names, figures, probe and monitor: what every contender finds there. All of it on one node but the probe."""
         home = self._home()
         self.bed.apply(dns_objects(node=home))
-        self.bed.apply(prometheus_objects(self.bed.topology.nodes, node=home))
+        self.bed.apply(prometheus_objects(self.bed.topology.nodes, node=home, share=self.bed.share))
         parts = ("crds", "rbac", "priorities", "fairness", "admission", "monitor", "probe")
         self.bed.apply(self._here(installation(parts, image=ECOTONE_IMAGE, prometheus=PROMETHEUS_URL)))
         self._ready(SYSTEM, "deployment/coredns", "deployment/ecotone-monitor", "daemonset/ecotone-probe")
         self._ready(MONITORING, "deployment/prometheus")
         watched = {"runPeriod": 5, "window": "20s"}
         self.bed.apply([{"apiVersion": _VERSION, "kind": "Cluster", "metadata": {"name": "all"}, "spec": watched}])
+        self.wait_for_latencies()
+
+    def wait_for_latencies(self) -> None:
+        """Until nodes say of each other what the bed has: users install an application in a cluster that has been running."""
+        wait_until(
+            self._latencies_are_known, seconds=READY_SECONDS, what="measured latencies on nodes", every=POLL_SECONDS
+        )
+
+    def _latencies_are_known(self) -> bool:
+        topology = self.bed.topology
+        notes = {each["metadata"]["name"]: each["metadata"].get("annotations", {}) for each in self._nodes()}
+        measured = {name: json.loads(each.get(keys.LATENCIES, "{}")) for name, each in notes.items()}
+        pairs = [(a.name, b.name) for a in topology.nodes for b in topology.nodes if a.name != b.name]
+        return all(_about(measured[a].get(b), 1000 * topology.link(a, b).rtt) for a, b in pairs)
+
+    def _nodes(self) -> list[dict[str, Any]]:
+        return list(json.loads(self.bed.kubectl("get", "nodes", "-o", "json"))["items"])
 
     def _home(self) -> str:
         """The node that holds what all share: the one that is there for it, else the first of the cloud."""
@@ -261,6 +280,10 @@ class Player:
             node.name: (now[node.name] - before[node.name]) / (seconds * node.spec.cpu / 1000 * self.bed.share)
             for node in self.bed.topology.nodes
         }
+
+
+def _about(measured: float | None, ms: float) -> bool:
+    return measured is not None and abs(measured - ms) <= NEAR_SHARE * ms + NEAR_MS
 
 
 def _only_where_users_enter(objects: list[dict[str, Any]], entry: str, scenario: Scenario) -> list[dict[str, Any]]:

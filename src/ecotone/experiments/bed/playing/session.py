@@ -41,13 +41,14 @@ def session(
 
 
 def set_network(player: Player, scenario: Scenario) -> None:
-    """The links of another scenario with the same nodes."""
+    """The links of another scenario with the same nodes, as soon as they are measured."""
     nodes = scenario.nodes
     links = {frozenset(between): link for between, link in scenario.network.links}
     for number, a in enumerate(nodes):
         for b in nodes[number + 1 :]:
             link = links.get(frozenset((a.name, b.name)), scenario.network.default)
             player.bed.set_link(a.name, b.name, rtt=link.rtt, jitter=link.jitter, loss=link.loss)
+    player.wait_for_latencies()
 
 
 def machine() -> dict[str, Any]:
