@@ -54,6 +54,13 @@ class _Noted:
         """True if more came than before, or if nothing was known before."""
         return self.before is None or _from_users(self.flows) > (1 + NOTABLE) * _from_users(self.before)
 
+    @property
+    def notable(self) -> bool:
+        """True if more has changed since the time before than chance would change."""
+        now, before = self.flows, self.before or {}
+        changed = sum(abs(now.get(name, 0.0) - before.get(name, 0.0)) for name in sorted(now.keys() | before.keys()))
+        return changed >= NOTABLE * max(sum(now.values()), sum(before.values()))
+
 
 class Rates:
     """The last two different measurements of every application, by its first workload."""
@@ -63,6 +70,7 @@ class Rates:
         self._names = state.nodes.names
         self._moment = float(state.now)
         self._before = dict(kept) if isinstance(kept, Mapping) else {}
+        self._watched = isinstance(kept, Mapping)
         self._now: dict[str, _Noted] = {}
 
     def note(self, application: CallGraph) -> None:
@@ -87,18 +95,38 @@ class Rates:
 
     def new(self, application: CallGraph) -> bool:
         """True if there was no time before: nobody knows yet how large its load will be, or that of a part of it."""
-        noted = [self._now[name] for each in application.names if (name := "/".join(each)) in self._now]
-        return any(each.before is None for each in noted)
+        return any(each.before is None for each in self._noted(application))
+
+    def _noted(self, application: CallGraph) -> list[_Noted]:
+        """Of all applications that this one consists of: plans may be made for several as one."""
+        return [self._now[name] for each in application.names if (name := "/".join(each)) in self._now]
+
+    def growth(self, application: CallGraph) -> float:
+        """Requests per second that the flow which grew most has grown by since the time before; 0 once figures have settled.
+
+        Without bound for an application that came while others, or nobody, were measured already.
+        """
+        return max(map(self._growth, self._noted(application)), default=0.0)
+
+    def _growth(self, noted: _Noted) -> float:
+        if self._settled(noted):
+            return 0.0
+        if noted.before is None:
+            return np.inf if self._watched else 0.0
+        if not noted.notable:
+            return 0.0
+        return max(rate - noted.before.get(name, 0.0) for name, rate in noted.flows.items())
+
+    def _settled(self, noted: _Noted) -> bool:
+        """True if the figures have stood for as long as they took to change."""
+        apart = LONGEST if noted.before is None else min(noted.apart, LONGEST)
+        return self._moment - noted.since >= apart
 
     def ahead(self, application: CallGraph) -> CallGraph:
         """The application with the flows that the next measurement will show if things go on."""
         noted = self._now["/".join(application.names[0])]
         now, before = noted.flows, noted.before
-        if before is None or self._moment - noted.since >= min(noted.apart, LONGEST):
-            return application
-        everything = sorted(now.keys() | before.keys())
-        changed = sum(abs(now.get(name, 0.0) - before.get(name, 0.0)) for name in everything)
-        if changed < NOTABLE * max(sum(now.values()), sum(before.values())):
+        if before is None or self._settled(noted) or not noted.notable:
             return application
         flows = {name: max(0.0, 2 * rate - before.get(name, 0.0)) for name, rate in now.items()}
         size, last = _from_users(now), _from_users(before)

@@ -9,7 +9,8 @@ one decision: the cool-down, moves per run and one pod per workload count it onc
 as replacements are Ready.
 
 Plans are made for the flows that the next measurement will show if things go on (`rates`). A first measurement says too
-little about the CPU that a load will need: then a plan must pay with `rising` times the CPU as well. Starting takes CPU,
+little about the CPU that a load will need: then a plan must pay with `rising` times the CPU as well. While a load grows some
+calls are counted later than others: a plan must pay with them all (`late_counts`). Starting takes CPU,
 too, and nodes look busy for as long as their figures reach back: until a cool-down after a pod of it has started, an
 application moves for shorter ways alone, or every move would be the ground for another. A plan that rests on figures which
 nobody has measured yet waits for them (`missing`), unless it pays whatever they turn out to be.
@@ -28,6 +29,7 @@ from ecotone.descheduling.eligibility import budgets_of
 from ecotone.descheduling.grounds import Grounds
 from ecotone.descheduling.missing import unmeasured
 from ecotone.descheduling.plans import plan as plans_in
+from ecotone.descheduling.plans.late_counts import late_loss
 from ecotone.descheduling.plans.limits import Care, limits_of
 from ecotone.descheduling.plans.orders import Order, Spare, judged, orders
 from ecotone.descheduling.plans.plan import MovePlan, Step
@@ -320,6 +322,8 @@ class _Run(Run):
             )
         if not self._pays_when_risen(application, target, least):
             return _NoPlan(f"{saves}, but not if its CPU use, measured once so far, is {self.care.rising:g} times that")
+        if here - there - late_loss(application, target, growth=self._rates.growth(application)) < least:
+            return _NoPlan(f"{saves}, but not if calls are counted late while its load grows", waits=True)
         change = change_of(self.state, application, target, self.framework.lateness)
         missing = self._waits(application, target, change, least)
         if missing is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ecotone.model.arrays import Floats, Ints
+from ecotone.model.arrays import Floats, Ints, Mask
 from ecotone.scheduling.response.call_graph import SAME_NODE, UNIFORM, CallGraph
 from ecotone.scheduling.response.prediction import Prediction
 
@@ -20,8 +20,7 @@ def requests_between(application: CallGraph, counts: Ints) -> Floats:
     sent = application.users.copy()
     for call in application.calls:
         sent[call.callee] += call.rate * arrivals[call.caller]
-    zones = application.zones
-    same_zone = (zones[:, np.newaxis] == zones) & (zones >= 0)
+    same_zone = _same_zone(application)
     found = np.zeros((len(application.rows), len(application.rows)))
     for workload, balance in enumerate(application.balance):
         found += _taken(sent[workload], placed[workload], balance, same_zone)
@@ -30,7 +29,26 @@ def requests_between(application: CallGraph, counts: Ints) -> Floats:
     return both
 
 
-def _taken(sent: Floats, counts: Floats, balance: int, same_zone: Floats) -> Floats:
+def distances(application: CallGraph, counts: Ints) -> Floats:
+    """[w, m]: the round trip of a request that is sent at m to workload w, on average over the pods that may take it."""
+    placed = counts.astype(np.float64)
+    same_zone = _same_zone(application)
+    everywhere = np.ones(len(application.rows))
+    return np.stack(
+        [
+            (_taken(everywhere, placed[workload], balance, same_zone) * application.rtt).sum(axis=1)
+            for workload, balance in enumerate(application.balance)
+        ]
+    )
+
+
+def _same_zone(application: CallGraph) -> Mask:
+    zones = application.zones
+    found: Mask = (zones[:, np.newaxis] == zones) & (zones >= 0)
+    return found
+
+
+def _taken(sent: Floats, counts: Floats, balance: int, same_zone: Mask) -> Floats:
     """[m, n]: requests sent at m that pods on n take, as the Service shares them out."""
     share = counts / max(counts.sum(), 1.0)
     if balance == UNIFORM:
