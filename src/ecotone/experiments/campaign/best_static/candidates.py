@@ -6,8 +6,8 @@ candidates. From the best of them the search is kicked on: single moves at rando
 again, as a full cluster has many places from which no single move leads on. Closed loops are taken at the rate they would
 reach if answers took no time.
 
-Only placements that policies may choose as well: taints, pins, room, and the bounds on round trips that the application
-states. Where an autoscaler sets the replicas, they are as many as it comes to under this load (`scaled`). Calls that a
+Only placements that policies may choose as well: taints, pins, room, the bounds on round trips that the application
+states, and the shares of the edge that its services were promised (`promises`). Where an autoscaler sets the replicas, they are as many as it comes to under this load (`scaled`). Calls that a
 request makes side by side to one service take the time of one.
 """
 
@@ -20,6 +20,7 @@ from random import Random
 
 import numpy as np
 
+from ecotone.experiments.campaign.best_static.promises import Promises
 from ecotone.model.arrays import Floats, Ints
 from ecotone.model.objects import PodKind, WorkloadKey
 from ecotone.scheduling.costs.deadlines import QUEUE
@@ -77,16 +78,17 @@ def candidates(scenario: Scenario, loads: tuple[int, ...]) -> list[dict[str, dic
         allowed=limits.allowed,
         movable=np.flatnonzero(limits.movable),
     )
-    first, *others = truth.starts(application)
-    tables_found = [*search.optima(first), *(search.descend(start) for start in others)]
-    found = {each.tobytes(): each for each in tables_found}
-    tables = list(found.values())
-    costs = search.cost(np.array(tables, dtype=np.float64))
-    tables += _kicked(search, tables[int(np.argmin(costs))])
-    costs = search.cost(np.array(tables, dtype=np.float64))
+    starts = truth.starts(application)
+    tables = _found(search, starts)
+    promises = Promises(scenario)
+    if promises.any:
+        tables += _found(Search(application, prediction, replace(limits, price=promises.price())), starts)
+    fits = np.isfinite(search.cost(np.array(tables, dtype=np.float64))).tolist()
+    tables = promises.kept([table for table, fit in zip(tables, fits, strict=True) if fit])
+    costs = search.cost(np.array(tables, dtype=np.float64)) if tables else np.zeros(0)
     names = [node.name for node in scenario.nodes]
     services = [service.name for service in scenario.application.services]
-    ranked = [tables[number] for number in np.argsort(costs, kind="stable").tolist() if np.isfinite(costs[number])]
+    ranked = [tables[number] for number in np.argsort(costs, kind="stable").tolist()]
     return [
         {
             service: {names[n]: int(row[n]) for n in np.argsort(pull, kind="stable").tolist()}
@@ -94,6 +96,15 @@ def candidates(scenario: Scenario, loads: tuple[int, ...]) -> list[dict[str, dic
         }
         for table in ranked
     ]
+
+
+def _found(search: Search, starts: list[Floats]) -> list[Ints]:
+    """What searches from these starts end in, and what is better than the best of them."""
+    first, *others = starts
+    ends = [*search.optima(first), *(search.descend(start) for start in others)]
+    tables = list({each.tobytes(): each for each in ends}.values())
+    costs = search.cost(np.array(tables, dtype=np.float64))
+    return tables + _kicked(search, tables[int(np.argmin(costs))])
 
 
 def _kicked(search: Search, start: Ints) -> list[Ints]:
