@@ -69,6 +69,20 @@ def test_a_load_that_does_not_grow_is_not_late() -> None:
     assert after((0.0, before), (130.0, LAST_CALLS_LATE), memory=WATCHED) == ["default/api-0"]
 
 
+def test_calls_that_only_every_other_request_leads_to_are_not_late_for_long() -> None:
+    """They were half as many the time before, too: that is what they are, however much the load grows."""
+    first = mall("cloud", users=1.0, onward=1.0, last=0.5)
+    assert after((0.0, first), memory=WATCHED) == []
+    assert after((0.0, first), (5.0, LAST_CALLS_LATE), memory=WATCHED) == ["default/api-0"]
+
+
+def test_messages_that_nobody_waits_for_are_not_missed() -> None:
+    state = nodes("edge", "cloud", rtt=50.0)
+    put(state, "web", ["cloud"], users={"edge": 4.0}, calls={"queue": 4.0}, waited=False)
+    put(state, "queue", ["cloud"])
+    assert after((0.0, state), memory=WATCHED) == ["default/web-0"]
+
+
 def test_whoever_gains_however_late_the_rest_is_counted_moves_at_once() -> None:
     state = nodes("edge", "cloud", rtt=50.0)
     put(state, "web", ["cloud"], users={"edge": 4.0})

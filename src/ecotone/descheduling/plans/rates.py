@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ecotone.model.state import ClusterState
-from ecotone.scheduling.response.call_graph import CallGraph, Calls
+from ecotone.scheduling.response.call_graph import CallGraph
 
 MEMORY = "rates"
 NOTABLE = 0.2
@@ -117,6 +117,13 @@ class Rates:
             return 0.0
         return max(rate - noted.before.get(name, 0.0) for name, rate in noted.flows.items())
 
+    def before(self, application: CallGraph) -> CallGraph | None:
+        """The application with the flows of the time before, None if there was none."""
+        known = [noted.before for noted in self._noted(application) if noted.before is not None]
+        return (
+            self._with(application, {name: rate for flows in known for name, rate in flows.items()}) if known else None
+        )
+
     def _settled(self, noted: _Noted) -> bool:
         """True if the figures have stood for as long as they took to change."""
         apart = LONGEST if noted.before is None else min(noted.apart, LONGEST)
@@ -146,9 +153,10 @@ class Rates:
         names = ["/".join(name) for name in application.names]
         users = application.users.copy()
         for workload, place in np.argwhere(users > 0.0).tolist():
-            users[workload, place] = flows[f"{_USERS}{self._names[application.rows[place]]}>{names[workload]}"]
+            site = self._names[application.rows[place]]
+            users[workload, place] = flows.get(f"{_USERS}{site}>{names[workload]}", 0.0)
         calls = tuple(
-            Calls(call.caller, call.callee, flows[f"{names[call.caller]}>{names[call.callee]}"])
+            replace(call, rate=flows.get(f"{names[call.caller]}>{names[call.callee]}", 0.0))
             for call in application.calls
         )
         before, after = application.users.sum(axis=1), users.sum(axis=1)

@@ -322,7 +322,8 @@ class _Run(Run):
             )
         if not self._pays_when_risen(application, target, least):
             return _NoPlan(f"{saves}, but not if its CPU use, measured once so far, is {self.care.rising:g} times that")
-        if here - there - late_loss(application, target, growth=self._rates.growth(application)) < least:
+        growth, before = self._rates.growth(application), self._rates.before(application)
+        if here - there - late_loss(application, target, before=before, growth=growth) < least:
             return _NoPlan(f"{saves}, but not if calls are counted late while its load grows", waits=True)
         change = change_of(self.state, application, target, self.framework.lateness)
         missing = self._waits(application, target, change, least)

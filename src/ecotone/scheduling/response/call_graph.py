@@ -18,11 +18,15 @@ UNIFORM, SAME_ZONE, SAME_NODE = range(3)
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """One channel, from caller to callee, both as indices into the application's workloads."""
+    """One channel, from caller to callee, both as indices into the application's workloads.
+
+    A call that nobody waits for is not `awaited`, and its rate is what it counts, less than how many there are.
+    """
 
     caller: int
     callee: int
     rate: float
+    awaited: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

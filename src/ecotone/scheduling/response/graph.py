@@ -113,6 +113,7 @@ class _Graph:
         self._calls: dict[tuple[Name, Name], float] = {}
         self._users: dict[Name, dict[int, float]] = {}
         self._guessed: set[tuple[Name, Name]] = set()
+        self._messages: set[tuple[Name, Name]] = set()
         self._either_way: dict[tuple[Name, Name], tuple[bool, float]] = {}
         for own in self._placed:
             if own in state.graph.named or own in state.graph.mentioned_by:
@@ -142,7 +143,9 @@ class _Graph:
                 continue
             if channel.peer not in self._placed or channel.peer == own:
                 continue
-            if channel.rate is None and channel.synchronous is not False:
+            if channel.synchronous is False:
+                self._messages.add((own, channel.peer))
+            elif channel.rate is None:
                 self._guessed.add((own, channel.peer))
             if channel.calls and channel.called and not channel.sent:
                 self._either_way[own, channel.peer] = (counted, rate)
@@ -248,7 +251,7 @@ class _Graph:
         state = self._state
         index = {name: number for number, name in enumerate(names)}
         calls = tuple(
-            Calls(index[caller], index[callee], rate)
+            Calls(index[caller], index[callee], rate, awaited=(caller, callee) not in self._messages)
             for (caller, callee), rate in sorted(self._calls.items())
             if caller in index
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def joined(
         end = start + len(part.names)
         counts[start:end, places] = part.counts
         users[start:end, places] = part.users
-        calls += [Calls(call.caller + start, call.callee + start, call.rate) for call in part.calls]
+        calls += [replace(call, caller=call.caller + start, callee=call.callee + start) for call in part.calls]
         other[places] -= _own(busy[places], part.other)
     rtt = round_trips(state, rows)
     order, cyclic = callers_first(len(names), calls)

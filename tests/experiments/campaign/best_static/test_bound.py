@@ -50,7 +50,9 @@ def test_the_bound_keeps_what_the_application_states_about_distances() -> None:
 @pytest.mark.parametrize(("share", "second"), [(1.0, {"edge-2": 1}), (0.0, {"cloud-1": 1})])
 def test_the_bound_keeps_what_services_were_promised(share: float, second: dict[str, int]) -> None:
     """In the second phase the cloud would be best; a service that was promised the edge is not there."""
-    text = TEXT.replace("\n  load:\n", f"\n  qos: {{latency: {{edge: 50ms, cloud: 300ms}}, targets: {{web: {share}}}}}\n  load:\n")
+    text = TEXT.replace(
+        "\n  load:\n", f"\n  qos: {{latency: {{edge: 50ms, cloud: 300ms}}, targets: {{web: {share}}}}}\n  load:\n"
+    )
     assert text != TEXT
     run = execute(Job(text, "two.yaml", "kube-default", 0, 1, bound=True))
     assert [placed["web"] for _, placed in run.placement] == [{"edge-1": 1}, second]

@@ -7,8 +7,9 @@ again, as a full cluster has many places from which no single move leads on. Clo
 reach if answers took no time.
 
 Only placements that policies may choose as well: taints, pins, room, the bounds on round trips that the application
-states, and the shares of the edge that its services were promised (`promises`). Where an autoscaler sets the replicas, they are as many as it comes to under this load (`scaled`). Calls that a
-request makes side by side to one service take the time of one.
+states, and the shares of the edge that its services were promised (`promises`). Where an autoscaler sets the replicas, they
+are as many as it comes to under this load (`scaled`). Calls that a request makes side by side to one service take the time of
+one.
 """
 
 from __future__ import annotations

@@ -30,7 +30,9 @@ class Promises:
         edge = tiers.get("edge", near)
         services = [each.name for each in scenario.application.services]
         self._latency = np.array([tiers.get(node.tier or "", far) for node in scenario.nodes])
-        self._promised = np.array([far - shares[name] * (far - edge) if name in shares else np.inf for name in services])
+        self._promised = np.array(
+            [far - shares[name] * (far - edge) if name in shares else np.inf for name in services]
+        )
         self.any = bool(shares)
 
     def price(self) -> Floats:
