@@ -1,7 +1,8 @@
-"""Two of the misses in the table of quality: what is missed cannot be had together with what is kept, whatever is placed where.
+"""What cannot be had together, wherever things are: mean and p95 (hotel-reservation), mean and QoS targets (kubedsm-1.5-0.1).
 
-In hotel-reservation mean and p95, in kubedsm-1.5-0.1 mean and QoS targets. Every placement is tried, leaving out what could
-only make it slower (CPU that is waited for; in the first also room, and the way between nodes far from everybody).
+The first is the one miss in the table of quality; in the second `ecotone`, and the bound, keep the targets. Every placement is
+tried, leaving out what could only make it slower (CPU that is waited for; in the first also room, and the way between nodes far
+from everybody).
 """
 
 from __future__ import annotations
@@ -145,11 +146,14 @@ def away_everywhere(scenario: Scenario, phase: Phase) -> Floats:
 
 
 def test_in_the_full_kubedsm_scenario_the_targets_exclude_the_least_mean() -> None:
-    """Each service is promised the edge, and the edge is too small: whoever breaks the promises least is slower."""
+    """Each service is promised the edge, and the edge is too small: whoever breaks the promises least is slower.
+
+    The bound is the fastest of those that break them least.
+    """
     scenario, results = scenario_of("kubedsm-1.5-0.1"), stored("kubedsm-1.5-0.1")
     services = scenario.application.services
     assert scenario.qos is not None and set(scenario.qos.targets.values()) == {1.0}
-    settled, total, bound = 0.0, 0.0, 0.0
+    settled, total, fastest = 0.0, 0.0, 0.0
     for phase in phases(scenario):
         if phase.length <= UNSETTLED:
             continue
@@ -161,7 +165,7 @@ def test_in_the_full_kubedsm_scenario_the_targets_exclude_the_least_mean() -> No
         requests = users.sum() * (phase.length - UNSETTLED)
         total += requests
         settled += requests * mean[shortfall <= shortfall.min() + 0.5].min()
-        bound += requests * mean.min()
-    assert bound / total == pytest.approx(results[BOUND]["settled_mean_ms"], rel=0.01)
+        fastest += requests * mean.min()
+    assert settled / total == pytest.approx(results[BOUND]["settled_mean_ms"], rel=0.01)
     assert settled / total == pytest.approx(results[OURS]["settled_mean_ms"], rel=0.02)
-    assert settled / total > SETTLED * results[BOUND]["settled_mean_ms"]
+    assert settled > SETTLED * fastest
