@@ -146,13 +146,12 @@ class Search:
 
     def _calmest(self, best: Floats) -> Floats:
         """This one; or one hardly slower where the slowest requests are faster by as much as a plan has to save."""
-        calm = _Calm(self._application, self._prediction, self._limits, most=self._as_good(best))
-        slowest = calm.alone_cost(best)
-        most = (1 - _NEARLY) * (slowest + self._work) - self._work
         waits = float(self._prediction.unsteady(best[np.newaxis])[0])
-        if slowest - waits < most:
+        if waits > _NEARLY * (self.alone_cost(best) + self._work):
+            calm = _Calm(self._application, self._prediction, self._limits, most=self._as_good(best))
             found = calm.descend(best).astype(np.float64)
-            if calm.alone_cost(found) < most:
+            before, after = (calm.alone_cost(each) + self._work for each in (best, found))
+            if after < (1 - _NEARLY) * before:
                 return found
         return self.lean(best)
 
