@@ -19,19 +19,19 @@ PUBLISHED = {10: 0.39, 100: 0.56, 200: 0.66}
 CONTENDERS = tuple(POLICIES[name] for name in (BASELINE, "sophos-dag", "sophos", "sophos-normalized", "ecotone"))
 
 
+def workflow(latency: float, users: int, trial: int = 0) -> str:
+    """The scenario file of one cell, the same for every trial."""
+    del trial
+    values = {"network.default.rtt": f"{latency:g}ms", "load.*.arrivals.users": users}
+    return with_values(builtin_scenarios()["dag-workflow"], values, file="dag-workflow.yaml")
+
+
 def run(options: Options) -> Result:
-    file = builtin_scenarios()["dag-workflow"]
-
-    def text(latency: float, users: int, trial: int) -> str:
-        del trial
-        values = {"network.default.rtt": f"{latency:g}ms", "load.*.arrivals.users": users}
-        return with_values(file, values, file="dag-workflow.yaml")
-
     grid = Grid(
         latencies=[float(each) for each in (options.latencies or PUBLISHED)],
         users=options.users or (QUICK_USERS if options.quick else USERS),
         trials=options.runs or (2 if options.quick else 10),
-        text=text,
+        text=workflow,
     )
     options.say_duration(grid.requests(len(CONTENDERS)))
     findings = run_campaign(

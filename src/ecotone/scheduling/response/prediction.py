@@ -8,6 +8,9 @@
 idle_n is the work on n of workloads that nobody calls, what their sidecars do by themselves: others wait for it, nobody waits
 with it.
 
+J is a mean. Between placements that are alike to it decides what the slowest requests take: those from the farthest site
+(`uneven`) and those that find long queues (`unsteady`).
+
 A missed deadline of a channel adds its price, the mean over the channel's calls, however many there are.
 
 Parallel calls add up, an upper bound as long as nobody tells which calls run side by side. A placement is x[w, n], counts
@@ -26,6 +29,7 @@ from ecotone.scheduling.response.call_graph import SAME_NODE, UNIFORM, CallGraph
 _SWEEPS = 3
 _SITE = 0.05  # of a workload's users: fewer are no site of their own
 MANY = 24  # workloads: from here on calls are summed up all at once, where replicas are chosen evenly
+_TWENTIETH = float(np.log(20.0)) - 1.0  # times the mean of an exponential wait: its 95th percentile beyond the mean
 _IDLE = 1e-9  # the formula of waiting wants some utilisation
 
 
@@ -45,13 +49,14 @@ class Prediction:
         self._late: list[list[tuple[int, Floats]]] = [[] for _ in range(size)]
         for each in application.deadlines:
             self._late[each.callee].append((each.caller, each.price))
-        idle, _ = waiting(np.full(len(application.cores), _IDLE), application.cores)
+        self._slow, _ = waiting(np.full(len(application.cores), _IDLE), application.cores)
         self._at_once = len(application.order) >= MANY and not any(application.balance) and not application.deadlines
         if self._at_once:
             self._rates = np.zeros((size, size))  # [callee, caller]
             for call in application.calls:
                 self._rates[call.callee, call.caller] += call.rate
-        self._others = float((application.other * idle).sum())  # what slow nodes cost everybody else, wherever we are
+        # What slow nodes cost everybody else, wherever we are.
+        self._others = float((application.other * self._slow).sum())
 
     def cost(self, counts: Floats) -> Floats:
         """J in ms per user request for each placement; infinite where a workload has no pod left."""
@@ -84,6 +89,21 @@ class Prediction:
             times = np.stack(took)
             mean = users[sites] @ times / users[sites].sum()
             found += (times.max(axis=0) - mean) * users.sum() / application.rate
+        return found
+
+    def unsteady(self, counts: Floats) -> Floats:
+        """How many ms longer than the mean the slowest twentieth of requests waits for CPU, by the queues alone.
+
+        A wait is as good as exponential: its 95th percentile is three times its mean. What a request does on one node finds
+        the same queue there, and queues of different nodes have nothing to do with each other.
+        """
+        application = self._application
+        cores = application.cores
+        arrivals = self._arrivals(counts)[0]
+        own = self._work(arrivals, np.flatnonzero(self._incoming > 0.0))
+        busy = np.maximum(self._busy(arrivals) / (1000 * cores), _IDLE)
+        waits = own * (waiting(busy, cores)[0] - self._slow) / application.rate
+        found: Floats = _TWENTIETH * np.sqrt((waits**2).sum(axis=1))
         return found
 
     def busy(self, counts: Floats) -> Floats:

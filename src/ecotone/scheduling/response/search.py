@@ -7,7 +7,9 @@ where one stands in the other's way. A coarse answer that the network alone woul
 on from too, whatever it costs as it stands: a node too busy for all is mended by the fine moves, a way too long is not.
 
 Of answers that are nearly as fast the one counts that is fairest: with users at two sites, everything beside one of them may
-be a little faster on average than half-way between, and is far slower for the other half.
+be a little faster on average than half-way between, and is far slower for the other half. Else of those that are hardly
+slower the one whose slowest requests wait least: a node that many share may save all requests a way and let them wait as
+long instead, but a way takes everybody the same time, and a queue takes a few the time of all.
 
 Placements that exceed capacity or that the filters refuse cost infinitely much. What is compared is J plus prices: of
 nodes, of owners' preferences, of the risk that one node takes all replicas with it, and a little for every pod that moves.
@@ -31,6 +33,7 @@ _GAIN = 1e-6
 _STARTS = 4  # of each kind of coarse answer: the best one is not always the best in the end
 _SMALL, _LARGE = 200, 600  # workloads times nodes: up to it couples and exchanges; beyond it half as many starts
 _NEARLY = 0.1  # of a request's time: what a plan has to save, and what the farthest users may be spared for
+_HARDLY = 0.05  # of it: what all requests may take longer so that the slowest ones are faster by more
 _NEAREST = 16  # nodes that single moves of a workload are tried on, beside those in use
 _AT_ONCE = 100_000  # figures of placements that are judged together
 
@@ -78,6 +81,8 @@ class Search:
         self._room = np.maximum(limits.free, self._used(self._now[np.newaxis])[0])
         self._several = self._replicas > 1
         self._movable = np.flatnonzero(limits.movable)
+        # The work itself, wherever it is done.
+        self._work = float(application.use[application.incoming > 0.0].sum()) / application.rate
         # What is too far already keeps nobody from moving.
         stands = self._now > 0
         self._near = [
@@ -99,7 +104,7 @@ class Search:
     def best(self) -> Ints:
         """The best placement found; the present one if nothing is better."""
         grown, thinned = self._coarse()
-        known = [(self._alone_cost(self._now), self._now), *grown]
+        known = [(self.alone_cost(self._now), self._now), *grown]
         known.sort(key=lambda each: each[0])  # equal ones stay in the order of nodes, the present place first
         most = _STARTS if self._now.size <= _LARGE else _STARTS // 2
         starts = known[:most]
@@ -132,29 +137,45 @@ class Search:
 
     def _fairest(self, ends: Floats) -> Floats:
         """The best of them; or one nearly as fast that leaves nobody as far away as the best one does."""
-        costs, times = self.cost(ends), self._prediction.cost(ends)
-        asked = self._application.use[self._application.incoming > 0.0]
-        times += float(asked.sum()) / self._application.rate  # the work itself, wherever it is done
+        costs, times = self.cost(ends), self._prediction.cost(ends) + self._work
         best = int(np.argmin(costs))
         farthest = times + self._prediction.uneven(ends)
         near = costs <= costs[best] + _NEARLY * times[best]
         fair = int(np.argmin(np.where(near, farthest, np.inf)))
-        return ends[fair] if farthest[fair] < (1 - _NEARLY) * farthest[best] else self.lean(ends[best])
+        return ends[fair] if farthest[fair] < (1 - _NEARLY) * farthest[best] else self._calmest(ends[best])
+
+    def _calmest(self, best: Floats) -> Floats:
+        """This one; or one hardly slower where the slowest requests are faster by as much as a plan has to save."""
+        waits = float(self._prediction.unsteady(best[np.newaxis])[0])
+        if waits > _NEARLY * (self.alone_cost(best) + self._work):
+            calm = _Calm(self._application, self._prediction, self._limits, most=self._as_good(best))
+            found = calm.descend(best).astype(np.float64)
+            before, after = (calm.alone_cost(each) + self._work for each in (best, found))
+            if after < (1 - _NEARLY) * before:
+                return found
+        return self.lean(best)
+
+    def _as_good(self, best: Floats) -> float:
+        """Up to which cost a placement is as good as the best one on average, and worth the move where that one is."""
+        least = self.alone_cost(best)
+        most = least + _HARDLY * (float(self._prediction.cost(best[np.newaxis])[0]) + self._work)
+        worth = (1 - _NEARLY) * self.alone_cost(self._now)
+        return min(most, worth) if least <= worth else most
 
     def descend(self, start: Floats) -> Ints:
         """The nearest placement that no single move or swap betters."""
-        return self._descend(start, self._alone_cost(start)).astype(np.int64)
+        return self._descend(start, self.alone_cost(start)).astype(np.int64)
 
     def wishes(self) -> list[Floats]:
         """The coarse answers that are better than what is, the best first, each once."""
         grown, thinned = self._coarse()
-        least = self._alone_cost(self._now) - _GAIN
+        least = self.alone_cost(self._now) - _GAIN
         ranked = sorted((each for each in (*grown, *thinned) if each[0] < least), key=lambda each: each[0])
         return list({placement.tobytes(): placement for _, placement in ranked}.values())
 
     def optima(self, start: Floats) -> list[Ints]:
         """What a descent from here ends in, and from every coarse answer: many answers instead of one."""
-        found = [self._descend(start, self._alone_cost(start))]
+        found = [self._descend(start, self.alone_cost(start))]
         for cost, placement in (each for kind in self._coarse() for each in kind):
             found += [placement, self._descend(placement, cost)]
         return [each.astype(np.int64) for each in found]
@@ -188,7 +209,8 @@ class Search:
             found[((here @ away) & there).any(axis=1)] = np.inf
         return found
 
-    def _alone_cost(self, placement: Floats) -> float:
+    def alone_cost(self, placement: Floats) -> float:
+        """The same of one placement."""
         return float(self.cost(placement[np.newaxis])[0])
 
     def _used(self, counts: Floats) -> Floats:
@@ -370,3 +392,16 @@ class Search:
         found[:, guest, node] -= leaving
         found[np.arange(nodes), guest, np.arange(nodes)] += leaving
         return found
+
+
+class _Calm(Search):
+    """The same search for what the slowest requests take, among placements that cost at most so much."""
+
+    def __init__(self, application: CallGraph, prediction: Prediction, limits: Limits, *, most: float) -> None:
+        super().__init__(application, prediction, limits)
+        self._most = most
+
+    def cost(self, counts: Floats) -> Floats:
+        found = super().cost(counts)
+        slowest = found + self._prediction.uneven(counts) + self._prediction.unsteady(counts)
+        return np.where(found <= self._most, slowest, np.inf)
