@@ -28,8 +28,8 @@ from ecotone.scheduling.plugin import (
     change_by_placement,
 )
 from ecotone.scheduling.tie_break import TieBreak
+from ecotone.scheduling.winners import top
 
-TIE = 1e-9
 NOT_NAMED = "node(s) didn't satisfy plugin(s) [{}]"
 
 
@@ -189,12 +189,12 @@ class Evaluation:
             return int(self.feasible[0])
         rows = self._highest()
         if len(rows) > 1 and self.framework.tie_breakers:
-            rows = rows[_top(self._tie_break.at(rows))]
+            rows = self._tie_break.winners(rows)
         draw = self.framework.profile.tie_draw
         if len(rows) > 1 and self.framework.last_word is not None:
             cost = self._last_word(rows)
             draw = draw or cost is None
-            rows = rows if cost is None else rows[_top(-cost)]
+            rows = rows if cost is None else rows[top(-cost)]
         if len(rows) == 1:
             return int(rows[0])
         nodes = self.cycle.state.nodes
@@ -208,7 +208,7 @@ class Evaluation:
         if self._sum is None:
             self._sum, self._tied = self.total(), None
         if self._tied is None:
-            tied = _top(self._sum)
+            tied = top(self._sum)
             self._tied = self.feasible if len(tied) == len(self.feasible) else self.feasible[tied]
         return self._tied
 
@@ -364,12 +364,6 @@ def _spread(raw: Floats | Ints, rows: Rows, size: int) -> Floats | Ints:
     full: Floats | Ints = np.zeros(size) if raw.dtype.kind == "f" else np.zeros(size, dtype=np.int64)
     full[rows] = raw
     return full
-
-
-def _top(values: Floats) -> Rows:
-    """Where the highest value is, up to a relative difference of 1e-9."""
-    best = float(values.max())
-    return (values >= best - TIE * abs(best)).nonzero()[0]
 
 
 def run_filters_on(framework: Framework, cycle: Cycle, rows: Rows) -> Mask:
