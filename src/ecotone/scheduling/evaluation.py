@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask, Rows
-from ecotone.model.draw import draws
+from ecotone.model.draw import luckiest
 from ecotone.model.objects import Pod
 from ecotone.scheduling.framework import Framework, Scorer
 from ecotone.scheduling.plugin import (
@@ -28,7 +28,7 @@ from ecotone.scheduling.plugin import (
     change_by_placement,
 )
 from ecotone.scheduling.tie_break import TieBreak
-from ecotone.scheduling.winners import top
+from ecotone.scheduling.winners import Winners, top
 
 NOT_NAMED = "node(s) didn't satisfy plugin(s) [{}]"
 
@@ -64,6 +64,8 @@ class Evaluation:
         self._ties: list[Term] | None = None
         self._tie_break = TieBreak(cycle, framework.tie_breakers, self._change)
         self._sum: Floats | None = None
+        self._winners: Winners | None = None
+        """Places among the feasible rows with the highest sum."""
         self._tied: Rows | None = None
         self._changes: dict[str, Change | None] = {}
         self._changing: list[tuple[int, Filter, Change]] | None = None
@@ -199,17 +201,21 @@ class Evaluation:
             return int(rows[0])
         nodes = self.cycle.state.nodes
         if draw:
-            luck = draws(seed=self.cycle.state.seed, uid=self.cycle.pod.uid, names=nodes.hashes[rows])
-            return int(rows[np.argmax(luck)])
+            names = nodes.hashes.take(rows)
+            return int(rows[luckiest(seed=self.cycle.state.seed, uid=self.cycle.pod.uid, names=names)])
         return int(rows[np.argmin(nodes.rank[rows])])
 
     def _highest(self) -> Rows:
         """The feasible rows with the highest sum; kept as long as no sum changes."""
         if self._sum is None:
-            self._sum, self._tied = self.total(), None
+            self._sum, self._winners, self._tied = self.total(), None, None
         if self._tied is None:
-            tied = top(self._sum)
-            self._tied = self.feasible if len(tied) == len(self.feasible) else self.feasible[tied]
+            tied = None if self._winners is None else self._winners.settle(self._sum)
+            if tied is None:
+                everywhere = self.feasible is self.rows
+                self._winners = Winners.of(self.rows if everywhere else np.arange(len(self.feasible)), self._sum)
+                tied = self._winners.found
+            self._tied = self.feasible if len(tied) == len(self.feasible) else self.feasible.take(tied)
         return self._tied
 
     def _last_word(self, rows: Rows) -> Floats | None:
@@ -217,7 +223,7 @@ class Evaluation:
         for term in self.terms:
             plugin = term.scorer.plugin
             if LAST_WORD.has(plugin) and term.raw is not None:
-                return plugin.last_word(self.cycle, rows, term.raw[rows])
+                return plugin.last_word(self.cycle, rows, term.raw.take(rows))
         return None
 
     # The next replica
@@ -302,18 +308,19 @@ class Evaluation:
             raw = plugin.score(self.cycle, self.rows[row : row + 1])
             if raw is None or term.raw is None:
                 return
-            if term.raw[row] != raw[0]:
+            before, after = term.raw[row], raw[0]
+            if before != after:
                 if not term.raw.flags.writeable or term.raw.base is not None:
                     term.raw = term.raw.copy()
-                term.raw[row] = raw[0]
-                changed.append(row)
+                term.raw[row] = after
+                changed.append((row, float(before), float(after)))
         if moved or (changed and not self._same_yardstick(term, changed)):
             self._normalize(term)
             return
-        for row in changed:
+        for row, _, _ in changed:
             self._set_share(term, row)
 
-    def _same_yardstick(self, term: Term, changed: list[int]) -> bool:
+    def _same_yardstick(self, term: Term, changed: list[tuple[int, float, float]]) -> bool:
         """True if each row that changed can be normalised by itself: the others stay as they are."""
         scorer = term.scorer
         if scorer.normalizes is None:
@@ -321,10 +328,14 @@ class Evaluation:
         if scorer.relative is None or term.asked is None or term.raw is None:
             return False
         if term.asked is not term.raw:
-            for row in changed:
+            for row, _, after in changed:
                 index = self._place(row)
                 if index is not None:
-                    term.asked[index] = term.raw[row]
+                    term.asked[index] = after
+        if scorer.steady is not None and all(
+            scorer.steady.keeps_yardstick(term.yardstick, before, after) for _, before, after in changed
+        ):
+            return True
         return scorer.relative.yardstick(self.cycle, term.asked) == term.yardstick
 
     def _place(self, row: int) -> int | None:
@@ -357,6 +368,8 @@ class Evaluation:
             if total != self._sum[index]:
                 self._sum[index] = total
                 self._tied = None
+                if self._winners is not None:
+                    self._winners.changed(index, total)
 
 
 def _spread(raw: Floats | Ints, rows: Rows, size: int) -> Floats | Ints:

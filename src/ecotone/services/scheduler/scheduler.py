@@ -331,7 +331,7 @@ class Scheduler:
                 self._rejected(entry, f"{why} {no_room}".rstrip(), frozenset(plugins), popped=popped)
 
     def _remember(self, entry: Entry, decision: Decision, profile: Profile) -> None:
-        short = messages.short_record(profile, entry.pod, decision)
+        short = partial(messages.short_record, profile, entry.pod, decision)
         self.records.keep(entry.pod.key, short, partial(self._explain, profile, entry.pod))
 
     def _take_off(self, flight: _Flight) -> None:
