@@ -116,7 +116,7 @@ class PodSpec:
         return 0
 
 
-class WorkloadKey(msgspec.Struct, frozen=True, order=True):
+class WorkloadKey(msgspec.Struct, frozen=True, order=True, cache_hash=True):
     """`namespace/name` of what owns the pods; the kind only tells two of the same name apart."""
 
     namespace: str

@@ -66,7 +66,8 @@ class Evaluation:
         self._sum: Floats | None = None
         self._winners: Winners | None = None
         """Places among the feasible rows with the highest sum."""
-        self._tied: Rows | None = None
+        self._tied: tuple[Rows, Rows] | None = None
+        """These places, and the rows that stand there."""
         self._changes: dict[str, Change | None] = {}
         self._changing: list[tuple[int, Filter, Change]] | None = None
         self._following: list[Incremental] | None = None
@@ -206,17 +207,18 @@ class Evaluation:
         return int(rows[np.argmin(nodes.rank[rows])])
 
     def _highest(self) -> Rows:
-        """The feasible rows with the highest sum; kept as long as no sum changes."""
+        """The feasible rows with the highest sum; the same object as long as they are the same rows."""
         if self._sum is None:
-            self._sum, self._winners, self._tied = self.total(), None, None
-        if self._tied is None:
-            tied = None if self._winners is None else self._winners.settle(self._sum)
-            if tied is None:
-                everywhere = self.feasible is self.rows
-                self._winners = Winners.of(self.rows if everywhere else np.arange(len(self.feasible)), self._sum)
-                tied = self._winners.found
-            self._tied = self.feasible if len(tied) == len(self.feasible) else self.feasible.take(tied)
-        return self._tied
+            self._sum, self._winners = self.total(), None
+        found = None if self._winners is None else self._winners.settle(self._sum)
+        if found is None:
+            everywhere = self.feasible is self.rows
+            self._winners = Winners.of(self.rows if everywhere else np.arange(len(self.feasible)), self._sum)
+            found = self._winners.found
+        if self._tied is None or self._tied[0] is not found:
+            tied = self.feasible if len(found) == len(self.feasible) else self.feasible.take(found)
+            self._tied = (found, tied)
+        return self._tied[1]
 
     def _last_word(self, rows: Rows) -> Floats | None:
         """What nodes cost that nothing else tells apart, by the plugin's own scores."""
@@ -367,7 +369,6 @@ class Evaluation:
                     total += float(each.share[index])
             if total != self._sum[index]:
                 self._sum[index] = total
-                self._tied = None
                 if self._winners is not None:
                     self._winners.changed(index, total)
 

@@ -38,6 +38,8 @@ class _Column(msgspec.Struct):
     first: tuple[Rows, Scores] | None = None
     asked: bool = False
     measured: bool = False
+    missing: list[Rows] | None = None
+    """Where all rows were known once: those that are not any more."""
     yardstick: Hashable = None
     normalized: Floats = msgspec.field(default_factory=lambda: np.zeros(0))
 
@@ -67,7 +69,7 @@ class _Column(msgspec.Struct):
         rows, said = self.first
         size = len(cycle.state.nodes)
         if rows is cycle.state.nodes.all_rows:
-            self.raw, self.known = said.copy(), np.ones(size, dtype=np.bool_)
+            self.raw, self.known, self.missing = said.copy(), np.ones(size, dtype=np.bool_), []
         else:
             raw: Scores = np.zeros(size) if said.dtype.kind == "f" else np.zeros(size, dtype=np.int64)
             known = np.zeros(size, dtype=np.bool_)
@@ -92,8 +94,7 @@ class _Column(msgspec.Struct):
         if not self.asked:
             self.figures(cycle, feasible if 2 * len(feasible) <= len(whole) else whole)
         elif self.known is not None and 2 * len(feasible) > len(whole):
-            if not self.known.all():
-                self._fill(cycle, np.flatnonzero(~self.known))
+            self._complete(cycle, self.known)
             return self.raw if self.raw is None or feasible is whole else self.raw.take(feasible)
         return self.figures(cycle, feasible)
 
@@ -113,20 +114,40 @@ class _Column(msgspec.Struct):
             return float(self.normalized[row])
         return float(scorer.relative.normalize_by(cycle, raw[row : row + 1], one, self.yardstick)[0])
 
+    def _complete(self, cycle: Cycle, known: Mask) -> None:
+        if self.missing is None:
+            rows = np.flatnonzero(~known)
+        elif len(self.missing) == 1:
+            rows = self.missing[0]
+        else:
+            rows = np.concatenate(self.missing) if self.missing else cycle.state.nodes.all_rows[:0]
+        if len(rows):
+            self._fill(cycle, rows)
+        self.missing = []
+
+    def ask_again(self, cycle: Cycle, row: int) -> None:
+        """A placement has changed what it says of this row, and of no other."""
+        if self.raw is not None and self.known is not None and self.known[row]:
+            said = self.scorer.plugin.score(cycle, cycle.state.nodes.all_rows[row : row + 1])
+            if said is not None:
+                self.raw[row] = said[0]
+
     def _fill(self, cycle: Cycle, rows: Rows) -> None:
         more = self.scorer.plugin.score(cycle, rows)
         if more is not None and self.raw is not None and self.known is not None:
             self.raw[rows] = more
             self.known[rows] = True
 
-    def forget(self, rows: Rows | list[int]) -> None:
+    def forget(self, rows: Rows) -> None:
         """These rows are to be asked again."""
         if self.known is not None:
             self.known[rows] = False
+            if self.missing is not None:
+                self.missing.append(rows)
 
     def start_over(self) -> None:
         """All rows are, and whether there is an opinion at all."""
-        self.raw, self.known, self.first, self.asked, self.measured = None, None, None, False, False
+        self.raw, self.known, self.first, self.missing, self.asked, self.measured = None, None, None, None, False, False
 
 
 class TieBreak:
@@ -145,6 +166,8 @@ class TieBreak:
         self._stale: list[int] | None = []
         """The rows whose sums have become stale since the winners were found; None: many."""
         self._winners: Winners | None = None
+        self._answered: Rows | None = None
+        """The rows of which every plugin's figures are known."""
 
     def placed(self, row: int, *, moved: bool) -> None:
         """A replica went to this row; `moved`: other rows are feasible now than before."""
@@ -206,13 +229,14 @@ class TieBreak:
     def _sums_at(self, columns: list[_Column], rows: Rows) -> Floats:
         whole = rows is self._cycle.state.nodes.all_rows
         stale = np.flatnonzero(~self._summed) if whole else rows[~self._summed.take(rows)]
+        answered, self._answered = self._answered is rows, rows
         if 0 < len(stale) <= FEW:
             for row in stale.tolist():
                 self._sums[row] = self._sum_at(columns, row)
         elif len(stale):
             total = np.zeros(len(stale))
             for column in columns:
-                said = self._said(column, stale)
+                said = self._said(column, stale, answered=answered)
                 if said is not None:
                     total += np.multiply(said, column.weight, dtype=np.float64)
             self._sums[stale] = total
@@ -267,7 +291,9 @@ class TieBreak:
     def _forget_changed(self, column: _Column) -> None:
         change = self._change(column.scorer.plugin)
         if change == "row":
-            self._forget(column, self._placed)
+            for row in self._placed:
+                column.ask_again(self._cycle, row)
+            self._outdate(self._placed)
         elif change == "everything":
             local = None if self._moved or column.raw is None else column.scorer.local
             for row in self._placed:
@@ -275,13 +301,19 @@ class TieBreak:
         if self._moved or (change != "nothing" and column.scorer.normalizes is not None):
             column.measured = False
 
-    def _forget(self, column: _Column, rows: Rows | list[int] | None) -> None:
+    def _forget(self, column: _Column, rows: Rows | None) -> None:
+        if column.scorer.normalizes is None:
+            self._answered = None
         if rows is None:
             if column.raw is not None:
                 self._all_stale()
             column.start_over()
             return
         column.forget(rows)
+        self._outdate(rows)
+
+    def _outdate(self, rows: Rows | list[int]) -> None:
+        """The sums of these rows are stale."""
         self._summed[rows] = False
         if self._stale is not None:
             few = len(rows) <= FEW and len(self._stale) <= FEW
@@ -310,12 +342,14 @@ class TieBreak:
         column.normalized[feasible] = scorer.normalizes.normalize(cycle, raw)
         return True
 
-    def _said(self, column: _Column, rows: Rows) -> Scores | None:
-        """What counts of one plugin on these rows; None: it has no opinion."""
+    def _said(self, column: _Column, rows: Rows, *, answered: bool = False) -> Scores | None:
+        """What counts of one plugin on these rows; None: it has no opinion. `answered`: it is known of all of them."""
         scorer = column.scorer
         if scorer.normalizes is not None and scorer.relative is None:
             return column.normalized.take(rows) if column.has_opinion else None
-        raw = column.figures(self._cycle, rows)
+        # What is normalised was asked about everywhere to be measured.
+        known = column.raw if answered or scorer.normalizes is not None else None
+        raw = column.figures(self._cycle, rows) if known is None else known.take(rows)
         if raw is None or scorer.relative is None:
             return raw
         return scorer.relative.normalize_by(self._cycle, raw, rows, column.yardstick)

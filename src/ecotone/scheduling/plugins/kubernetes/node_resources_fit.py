@@ -278,7 +278,8 @@ def is_extended(resource: str) -> bool:
 def half_up(values: Any) -> Ints:
     """Rounded half away from zero, as Go rounds; for values that are not negative."""
     whole = np.floor(values)
-    rounded: Ints = (whole + (values - whole >= 0.5)).astype(np.int64)
+    whole += values - whole >= 0.5
+    rounded: Ints = whole.astype(np.int64)
     return rounded
 
 
