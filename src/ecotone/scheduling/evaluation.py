@@ -212,8 +212,7 @@ class Evaluation:
             self._sum, self._winners = self.total(), None
         found = None if self._winners is None else self._winners.settle(self._sum)
         if found is None:
-            everywhere = self.feasible is self.rows
-            self._winners = Winners.of(self.rows if everywhere else np.arange(len(self.feasible)), self._sum)
+            self._winners = Winners.of(self.rows[: len(self.feasible)], self._sum)
             found = self._winners.found
         if self._tied is None or self._tied[0] is not found:
             tied = self.feasible if len(found) == len(self.feasible) else self.feasible.take(found)
@@ -297,11 +296,28 @@ class Evaluation:
         for term in terms:
             change = self._change(term.scorer.plugin)
             if change == "everything" or (moved and term.partial):
-                self._rescore(term)
+                if moved or not self._rescored_nearby(term, placed):
+                    self._rescore(term)
             elif change == "row":
                 self._rescore_rows(term, placed, moved=moved)
             elif moved:
                 self._normalize(term)
+
+    def _rescored_nearby(self, term: Term, placed: list[int]) -> bool:
+        """Asks about the rows that the plugin says these placements changed; False: it does not say."""
+        local = term.scorer.local
+        if local is None or term.raw is None or term.partial:
+            return False
+        for row in placed:
+            rows = local.changed_rows(self.cycle, row)
+            raw = None if rows is None else local.score(self.cycle, rows)
+            if rows is None or raw is None:
+                return False
+            if not term.raw.flags.writeable or term.raw.base is not None:
+                term.raw = term.raw.copy()
+            term.raw[rows] = raw
+        self._normalize(term)
+        return True
 
     def _rescore_rows(self, term: Term, placed: list[int], *, moved: bool) -> None:
         plugin = term.scorer.plugin

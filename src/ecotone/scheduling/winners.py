@@ -37,8 +37,9 @@ class Winners(msgspec.Struct):
 
     @classmethod
     def of(cls, rows: Rows, sums: Floats) -> Winners:
-        won = top(sums)
-        return cls(rows, rows if len(won) == len(rows) else rows[won], float(sums.max()))
+        best = float(sums.max())
+        won = (sums >= best - TIE * abs(best)).nonzero()[0]
+        return cls(rows, rows if len(won) == len(rows) else rows.take(won), best)
 
     def changed(self, row: int, value: float) -> None:
         """The sum of a row is another one now."""
