@@ -7,6 +7,7 @@ Only what Ecotone reads or writes is listed. A name that becomes part of a path 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -16,6 +17,7 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
 
 
+@lru_cache(maxsize=1024)
 def is_label(text: str) -> bool:
     """True if this can be a namespace's name (DNS-1123 label)."""
     return _LABEL.fullmatch(text) is not None

@@ -26,6 +26,16 @@ def hash_texts(texts: Iterable[str]) -> Hashes:
 
 def draws(*, seed: int, uid: str, names: Hashes) -> Floats:
     """One uniform number in [0, 1) per name."""
+    return _bits(seed, uid, names).astype(np.float64) * 2.0**-53
+
+
+def luckiest(*, seed: int, uid: str, names: Hashes) -> int:
+    """Where the highest of these numbers is."""
+    return int(_bits(seed, uid, names).argmax())
+
+
+def _bits(seed: int, uid: str, names: Hashes) -> Hashes:
+    """The 53 bits of each number."""
     start = (hash_text(uid) ^ _seed(seed)) & 0xFFFFFFFFFFFFFFFF
     mixed = names + np.uint64(start)
     for shift, factor in _MIXING:
@@ -33,7 +43,7 @@ def draws(*, seed: int, uid: str, names: Hashes) -> Floats:
         mixed *= factor
     mixed ^= mixed >> np.uint64(31)
     mixed >>= np.uint64(11)
-    return mixed.astype(np.float64) * 2.0**-53
+    return mixed
 
 
 _MIXING = (

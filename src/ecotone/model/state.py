@@ -204,8 +204,12 @@ class ClusterState:
     def assume(self, pod: Pod, node: str) -> Pod:
         """The pod counts on this node from now on, before anybody confirmed it."""
         placed = pod.on(node, at=self.now)
-        self._know(pod.kind, +1)
-        self.drop_pod(pod.key)
+        waiting = self.pending.get(pod.key)
+        if waiting is not None and waiting.kind is pod.kind:
+            del self.pending[pod.key]  # as many of its kind as before
+        else:
+            self._know(pod.kind, +1)
+            self.drop_pod(pod.key)
         self._settle(placed, assumed=True)
         return placed
 

@@ -6,6 +6,7 @@ asking every workload of the cluster: this index is kept up to date as workloads
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from ecotone.model.objects import USERS, Workload, WorkloadKey
@@ -35,7 +36,7 @@ class WorkloadIndex:
     def __init__(self) -> None:
         self.named: dict[Name, Keys] = {}
         self.mentioned_by: dict[Name, Keys] = {}
-        self.kept: dict[Name, Any] = {}
+        self.kept: dict[Hashable, Any] = {}
 
     def copy(self) -> WorkloadIndex:
         twin = WorkloadIndex()

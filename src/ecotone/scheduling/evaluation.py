@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask, Rows
-from ecotone.model.draw import draws
+from ecotone.model.draw import luckiest
 from ecotone.model.objects import Pod
 from ecotone.scheduling.framework import Framework, Scorer
 from ecotone.scheduling.plugin import (
@@ -28,8 +28,8 @@ from ecotone.scheduling.plugin import (
     change_by_placement,
 )
 from ecotone.scheduling.tie_break import TieBreak
+from ecotone.scheduling.winners import Winners, top
 
-TIE = 1e-9
 NOT_NAMED = "node(s) didn't satisfy plugin(s) [{}]"
 
 
@@ -64,7 +64,10 @@ class Evaluation:
         self._ties: list[Term] | None = None
         self._tie_break = TieBreak(cycle, framework.tie_breakers, self._change)
         self._sum: Floats | None = None
-        self._tied: Rows | None = None
+        self._winners: Winners | None = None
+        """Places among the feasible rows with the highest sum."""
+        self._tied: tuple[Rows, Rows] | None = None
+        """These places, and the rows that stand there."""
         self._changes: dict[str, Change | None] = {}
         self._changing: list[tuple[int, Filter, Change]] | None = None
         self._following: list[Incremental] | None = None
@@ -189,35 +192,39 @@ class Evaluation:
             return int(self.feasible[0])
         rows = self._highest()
         if len(rows) > 1 and self.framework.tie_breakers:
-            rows = rows[_top(self._tie_break.at(rows))]
+            rows = self._tie_break.winners(rows)
         draw = self.framework.profile.tie_draw
         if len(rows) > 1 and self.framework.last_word is not None:
             cost = self._last_word(rows)
             draw = draw or cost is None
-            rows = rows if cost is None else rows[_top(-cost)]
+            rows = rows if cost is None else rows[top(-cost)]
         if len(rows) == 1:
             return int(rows[0])
         nodes = self.cycle.state.nodes
         if draw:
-            luck = draws(seed=self.cycle.state.seed, uid=self.cycle.pod.uid, names=nodes.hashes[rows])
-            return int(rows[np.argmax(luck)])
+            names = nodes.hashes.take(rows)
+            return int(rows[luckiest(seed=self.cycle.state.seed, uid=self.cycle.pod.uid, names=names)])
         return int(rows[np.argmin(nodes.rank[rows])])
 
     def _highest(self) -> Rows:
-        """The feasible rows with the highest sum; kept as long as no sum changes."""
+        """The feasible rows with the highest sum; the same object as long as they are the same rows."""
         if self._sum is None:
-            self._sum, self._tied = self.total(), None
-        if self._tied is None:
-            tied = _top(self._sum)
-            self._tied = self.feasible if len(tied) == len(self.feasible) else self.feasible[tied]
-        return self._tied
+            self._sum, self._winners = self.total(), None
+        found = None if self._winners is None else self._winners.settle(self._sum)
+        if found is None:
+            self._winners = Winners.of(self.rows[: len(self.feasible)], self._sum)
+            found = self._winners.found
+        if self._tied is None or self._tied[0] is not found:
+            tied = self.feasible if len(found) == len(self.feasible) else self.feasible.take(found)
+            self._tied = (found, tied)
+        return self._tied[1]
 
     def _last_word(self, rows: Rows) -> Floats | None:
         """What nodes cost that nothing else tells apart, by the plugin's own scores."""
         for term in self.terms:
             plugin = term.scorer.plugin
             if LAST_WORD.has(plugin) and term.raw is not None:
-                return plugin.last_word(self.cycle, rows, term.raw[rows])
+                return plugin.last_word(self.cycle, rows, term.raw.take(rows))
         return None
 
     # The next replica
@@ -289,11 +296,28 @@ class Evaluation:
         for term in terms:
             change = self._change(term.scorer.plugin)
             if change == "everything" or (moved and term.partial):
-                self._rescore(term)
+                if moved or not self._rescored_nearby(term, placed):
+                    self._rescore(term)
             elif change == "row":
                 self._rescore_rows(term, placed, moved=moved)
             elif moved:
                 self._normalize(term)
+
+    def _rescored_nearby(self, term: Term, placed: list[int]) -> bool:
+        """Asks about the rows that the plugin says these placements changed; False: it does not say."""
+        local = term.scorer.local
+        if local is None or term.raw is None or term.partial:
+            return False
+        for row in placed:
+            rows = local.changed_rows(self.cycle, row)
+            raw = None if rows is None else local.score(self.cycle, rows)
+            if rows is None or raw is None:
+                return False
+            if not term.raw.flags.writeable or term.raw.base is not None:
+                term.raw = term.raw.copy()
+            term.raw[rows] = raw
+        self._normalize(term)
+        return True
 
     def _rescore_rows(self, term: Term, placed: list[int], *, moved: bool) -> None:
         plugin = term.scorer.plugin
@@ -302,18 +326,19 @@ class Evaluation:
             raw = plugin.score(self.cycle, self.rows[row : row + 1])
             if raw is None or term.raw is None:
                 return
-            if term.raw[row] != raw[0]:
+            before, after = term.raw[row], raw[0]
+            if before != after:
                 if not term.raw.flags.writeable or term.raw.base is not None:
                     term.raw = term.raw.copy()
-                term.raw[row] = raw[0]
-                changed.append(row)
+                term.raw[row] = after
+                changed.append((row, float(before), float(after)))
         if moved or (changed and not self._same_yardstick(term, changed)):
             self._normalize(term)
             return
-        for row in changed:
+        for row, _, _ in changed:
             self._set_share(term, row)
 
-    def _same_yardstick(self, term: Term, changed: list[int]) -> bool:
+    def _same_yardstick(self, term: Term, changed: list[tuple[int, float, float]]) -> bool:
         """True if each row that changed can be normalised by itself: the others stay as they are."""
         scorer = term.scorer
         if scorer.normalizes is None:
@@ -321,10 +346,14 @@ class Evaluation:
         if scorer.relative is None or term.asked is None or term.raw is None:
             return False
         if term.asked is not term.raw:
-            for row in changed:
+            for row, _, after in changed:
                 index = self._place(row)
                 if index is not None:
-                    term.asked[index] = term.raw[row]
+                    term.asked[index] = after
+        if scorer.steady is not None and all(
+            scorer.steady.keeps_yardstick(term.yardstick, before, after) for _, before, after in changed
+        ):
+            return True
         return scorer.relative.yardstick(self.cycle, term.asked) == term.yardstick
 
     def _place(self, row: int) -> int | None:
@@ -356,7 +385,8 @@ class Evaluation:
                     total += float(each.share[index])
             if total != self._sum[index]:
                 self._sum[index] = total
-                self._tied = None
+                if self._winners is not None:
+                    self._winners.changed(index, total)
 
 
 def _spread(raw: Floats | Ints, rows: Rows, size: int) -> Floats | Ints:
@@ -364,12 +394,6 @@ def _spread(raw: Floats | Ints, rows: Rows, size: int) -> Floats | Ints:
     full: Floats | Ints = np.zeros(size) if raw.dtype.kind == "f" else np.zeros(size, dtype=np.int64)
     full[rows] = raw
     return full
-
-
-def _top(values: Floats) -> Rows:
-    """Where the highest value is, up to a relative difference of 1e-9."""
-    best = float(values.max())
-    return (values >= best - TIE * abs(best)).nonzero()[0]
 
 
 def run_filters_on(framework: Framework, cycle: Cycle, rows: Rows) -> Mask:

@@ -19,11 +19,12 @@ from ecotone.model.objects import Pod
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.decide import decide, framework_of
-from ecotone.scheduling.evaluation import TIE, Evaluation, Term
+from ecotone.scheduling.evaluation import Evaluation, Term
 from ecotone.scheduling.plugin import Account, Cycle, Describe
 from ecotone.scheduling.profiles.policies import POLICIES, Policy, resolve
 from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.reservations import Reservations
+from ecotone.scheduling.winners import TIE
 
 
 @dataclass(frozen=True, slots=True)

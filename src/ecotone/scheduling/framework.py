@@ -39,6 +39,7 @@ from ecotone.scheduling.plugin import (
     RESERVE,
     SCORE,
     SEAMS,
+    STEADY,
     ChargesLateness,
     Cost,
     Event,
@@ -53,6 +54,7 @@ from ecotone.scheduling.plugin import (
     Score,
     Seam,
     SortKey,
+    Steady,
     WeighsMessages,
     declares_changes,
     points_of,
@@ -66,7 +68,8 @@ P = TypeVar("P")
 class Scorer(msgspec.Struct, frozen=True):
     """A scoring plugin with its weight and its other extension points (pre-score, normalize).
 
-    `relative` is `normalizes` where rows can be normalised apart, `local` the plugin where it names the rows that change.
+    `relative` is `normalizes` where rows can be normalised apart, `steady` where it knows what one row does to its yardstick,
+    `local` the plugin where it names the rows that change.
     """
 
     plugin: Score
@@ -75,6 +78,7 @@ class Scorer(msgspec.Struct, frozen=True):
     normalizes: Normalize | None
     relative: Relative | None
     local: Local | None
+    steady: Steady | None
 
     @property
     def name(self) -> str:
@@ -128,8 +132,9 @@ class Framework:
             normalizes = plugin if NORMALIZE.has(plugin) else None
             relative = plugin if RELATIVE.has(plugin) else None
             local = plugin if LOCAL.has(plugin) else None
+            steady = plugin if STEADY.has(plugin) else None
             if use.weight != 0 and SCORE.has(plugin):
-                found.append(Scorer(plugin, use.weight, prepares, normalizes, relative, local))
+                found.append(Scorer(plugin, use.weight, prepares, normalizes, relative, local, steady))
         return found
 
     def _permits(self) -> list[Permit]:

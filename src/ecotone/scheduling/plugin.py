@@ -209,6 +209,15 @@ class Relative(Normalize, Protocol):
 
 
 @runtime_checkable
+class Steady(Relative, Protocol):
+    """A Relative that can tell from one row whether its yardstick stays: it need not look at all of them again."""
+
+    def keeps_yardstick(self, yardstick: Any, before: float, after: float) -> bool:
+        """True if the yardstick is the same after one feasible row's raw score has changed so; False: it may not be."""
+        ...
+
+
+@runtime_checkable
 class Local(Score, Protocol):
     """A score that a placement changes on more rows than one, but on rows that can be named."""
 
@@ -381,6 +390,7 @@ PRE_SCORE: Seam[PreScore] = Seam(PreScore)
 SCORE: Seam[Score] = Seam(Score)
 NORMALIZE: Seam[Normalize] = Seam(Normalize)
 RELATIVE: Seam[Relative] = Seam(Relative)
+STEADY: Seam[Steady] = Seam(Steady)
 LOCAL: Seam[Local] = Seam(Local)
 RESERVE: Seam[Reserve] = Seam(Reserve)
 PERMIT: Seam[Permit] = Seam(Permit)

@@ -20,6 +20,7 @@ from ecotone.kube.errors import ApiError, UnreachableError
 from ecotone.kube.resources import PODS
 
 ATTEMPTS = 8
+_encode = msgspec.json.Encoder().encode
 Deadline = Callable[[], float | None]
 
 
@@ -87,8 +88,8 @@ async def bind(
     """
     body = binding(namespace=namespace, name=name, uid=uid, node=node, annotations=annotations)
     path = PODS.path(namespace=namespace, name=name, subresource="binding")
-    encoded = msgspec.json.encode(body)
-    backoff = Backoff(first=0.05, limit=5.0)
+    encoded = _encode(body)
+    backoff: Backoff | None = None
     detail = ""
     for attempt in range(1, ATTEMPTS + 1):
         try:
@@ -113,6 +114,7 @@ async def bind(
         # repeating does not cure, so it is repeated only a few times.
         if conflict and attempt >= 3:
             return Bound(Outcome.REFUSED, detail=detail, attempts=attempt)
+        backoff = backoff or Backoff(first=0.05, limit=5.0)
         await asyncio.sleep(backoff.next())
     return Bound(Outcome.REFUSED, detail=detail, attempts=ATTEMPTS)
 

@@ -7,7 +7,7 @@ the counts of a kind are shared until one side writes to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -23,12 +23,8 @@ Requests = tuple[tuple[str, int], ...]
 class Counts(dict[int, int]):
     """Row -> how many, never 0. Shared by all copies of a `Usage` until one writes, and so is its form as arrays."""
 
-    __slots__ = ("_vectors",)
+    __slots__ = ("_vectors",)  # not there until somebody asks: every kind of pod has several of these
     _vectors: tuple[Rows, Ints] | None
-
-    def __init__(self, counts: Mapping[int, int] | None = None) -> None:
-        super().__init__(counts or {})
-        self._vectors = None
 
     def bump(self, row: int, by: int) -> None:
         self._vectors = None
@@ -41,12 +37,13 @@ class Counts(dict[int, int]):
     @property
     def vectors(self) -> tuple[Rows, Ints]:
         """The rows in ascending order, and the count of each."""
-        if self._vectors is None:
+        known = getattr(self, "_vectors", None)
+        if known is None:
             rows = np.fromiter(self.keys(), dtype=np.intp, count=len(self))
             amounts = np.fromiter(self.values(), dtype=np.int64, count=len(self))
             order = np.argsort(rows)
-            self._vectors = (rows[order], amounts[order])
-        return self._vectors
+            known = self._vectors = (rows[order], amounts[order])
+        return known
 
 
 _NOWHERE = Counts()
@@ -137,10 +134,11 @@ class Usage:
         return True
 
     def _count_recent(self, kind: PodKind, row: int, by: int) -> None:
-        if kind not in self._own_recent:
-            self.recent[kind] = Counts(self.recent.get(kind))
+        if kind in self._own_recent:
+            counts = self.recent[kind]
+        else:
+            counts = self.recent[kind] = Counts(self.recent.get(kind, ()))
             self._own_recent.add(kind)
-        counts = self.recent[kind]
         counts.bump(row, by)
         if not counts:
             del self.recent[kind]
@@ -163,7 +161,7 @@ class Usage:
     def _bump(self, sums: Ints, row: int, column: int, by: int, name: str) -> None:
         """One sum of a node. It is never more than `MOST_ON_A_NODE`, and its exact value is kept aside while it would be."""
         exact = self.beyond.pop((row, name), None) if self.beyond else None
-        total = (int(sums[row, column]) if exact is None else exact) + by
+        total = (sums.item(row, column) if exact is None else exact) + by
         if total > MOST_ON_A_NODE:
             self.beyond[row, name] = total
             total = MOST_ON_A_NODE
@@ -171,15 +169,17 @@ class Usage:
 
     def _count(self, pod: Pod, row: int, sign: int) -> None:
         kind = pod.kind
-        if kind not in self._own:
-            self.placed[kind] = Counts(self.placed.get(kind))
-            self.peers[kind] = Counts(self.peers.get(kind))
+        if kind in self._own:
+            placed, peers = self.placed[kind], self.peers[kind]
+        else:
+            placed = self.placed[kind] = Counts(self.placed.get(kind, ()))
+            peers = self.peers[kind] = Counts(self.peers.get(kind, ()))
             self._own.add(kind)
             self.kinds.learn(kind)
-        self.placed[kind].bump(row, sign)
+        placed.bump(row, sign)
         if pod.is_peer:
-            self.peers[kind].bump(row, sign)
-        if not self.placed[kind]:
+            peers.bump(row, sign)
+        if not placed:
             del self.placed[kind], self.peers[kind]
             self._own.discard(kind)
             self._let_go()

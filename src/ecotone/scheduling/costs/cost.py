@@ -63,7 +63,7 @@ def network_ms(state: ClusterState, kind: PodKind) -> Floats:
 
 def cpu_ms(state: ClusterState, kind: PodKind, rows: Rows, *, model: Model = DEFAULT) -> Floats:
     if len(rows) == 1:
-        return np.array([_cpu_ms_at(state, kind, int(rows[0]), model)])
+        return np.array([cpu_ms_at(state, kind, int(rows[0]), model=model)])
     capacity, cores, power, slow = (_pick(state, column, rows) for column in _queues(state.nodes))
     before = used_share(state, rows)
     after = before + max(state.pod_usage(kind)[0], LEAST_USE) / capacity
@@ -72,7 +72,7 @@ def cpu_ms(state: ClusterState, kind: PodKind, rows: Rows, *, model: Model = DEF
     return found
 
 
-def _cpu_ms_at(state: ClusterState, kind: PodKind, row: int, model: Model) -> float:
+def cpu_ms_at(state: ClusterState, kind: PodKind, row: int, *, model: Model = DEFAULT) -> float:
     """The same for a single node, which batches ask after every placement: the same operations on plain numbers.
 
     Only the power is left to arrays, whose last digit may be another one.

@@ -81,8 +81,21 @@ def late_ms(state: ClusterState, kind: PodKind, lateness: Lateness = DEFAULT) ->
     return found
 
 
-def deadlines(state: ClusterState, own: Name) -> Iterator[tuple[Name, float, bool]]:
-    """Deadlines of the workload's own channels and of those that lead to it from its own namespace; True if soft."""
+def deadlines(state: ClusterState, own: Name) -> tuple[tuple[Name, float, bool], ...]:
+    """Deadlines of the workload's own channels and of those that lead to it from its own namespace; True if soft.
+
+    Kept with the graph until a workload changes: a decision asks several times.
+    """
+    if own not in state.graph.named and own not in state.graph.mentioned_by:
+        return ()
+    key = ("deadlines", own)
+    kept: tuple[tuple[Name, float, bool], ...] | None = state.graph.kept.get(key)
+    if kept is None:
+        kept = state.graph.kept[key] = tuple(_deadlines(state, own))
+    return kept
+
+
+def _deadlines(state: ClusterState, own: Name) -> Iterator[tuple[Name, float, bool]]:
     for workload in _with_deadlines(state, state.graph.named.get(own, ())):
         for peer, most, soft in _listed(workload):
             yield peer_name(workload.key.namespace, peer), most, soft
@@ -96,7 +109,7 @@ def deadlines(state: ClusterState, own: Name) -> Iterator[tuple[Name, float, boo
 
 
 def _with_deadlines(state: ClusterState, keys: Iterable[WorkloadKey]) -> list[Workload]:
-    """Most have none, and every decision asks."""
+    """Most have none."""
     found = [state.workloads[key] for key in keys]
     return [each for each in found if each.deadlines or each.soft_deadlines]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from ecotone.kube.client import ApiClient
 from ecotone.kube.errors import ApiError, UnreachableError
@@ -35,9 +36,9 @@ class PodWriter:
         deadline = self._deadline()
         return deadline is not None and time.monotonic() >= deadline
 
-    async def bind(self, pod: Pod, node: str, *, why: str | None) -> Bound:
+    def bind(self, pod: Pod, node: str, *, why: str | None) -> Coroutine[Any, Any, Bound]:
         self._told.pop(pod.uid, None)
-        return await bind(
+        return bind(
             self._client,
             namespace=pod.namespace,
             name=pod.name,

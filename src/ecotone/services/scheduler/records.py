@@ -1,6 +1,6 @@
 """Decision records: the why of recent decisions, kept by a running scheduler for ``ecotone explain``.
 
-A record in full (every node, every term) is put together only when somebody asks, from the view the decision was made
+Records are put together only when somebody asks, those in full (every node, every term) from the view the decision was made
 on. Views are large, so only those of the last rounds are kept; older records keep the decision and its reason.
 """
 
@@ -15,11 +15,12 @@ import msgspec
 LIMIT = 10_000
 VIEWS = 32
 
+Short = Callable[[], dict[str, Any]]
 Full = Callable[[Any], dict[str, Any]]
 
 
 class _Record(msgspec.Struct):
-    short: dict[str, Any]
+    short: Short
     full: Full
     round: int
 
@@ -35,7 +36,7 @@ class DecisionRecords:
         self._round += 1
         self._views.append((self._round, view))
 
-    def keep(self, key: str, short: dict[str, Any], full: Full) -> None:
+    def keep(self, key: str, short: Short, full: Full) -> None:
         """``key`` is ``namespace/name``; ``full`` gets the round's view. A later decision replaces an earlier one."""
         self._records[key] = _Record(short, full, self._round)
         self._records.move_to_end(key)
@@ -47,7 +48,7 @@ class DecisionRecords:
         if record is None:
             return None
         view = next((view for number, view in self._views if number == record.round), None)
-        return record.short if view is None else {**record.full(view), **record.short}
+        return record.short() if view is None else {**record.full(view), **record.short()}
 
     def __len__(self) -> int:
         return len(self._records)

@@ -196,9 +196,9 @@ class Scheduler:
         now = self._clock()
         self.queue.advance(now=now)
         room = self.settings.bindings_in_flight - len(self._flights)
-        # A round has fixed costs: with many pods waiting, a quarter of the places is let free before the next one. Not more:
+        # A round has fixed costs: with many pods waiting, half of the places are let free before the next one. Not more:
         # answers wait while a round is decided, and the API server must not run out of bindings meanwhile.
-        crowded = room < min(self.settings.bindings_in_flight // 4, self.queue.size(Place.ACTIVE))
+        crowded = room < min(self.settings.bindings_in_flight // 2, self.queue.size(Place.ACTIVE))
         if room <= 0 or crowded or not self.queue.has_active:
             await self._pause(full=room <= 0 or crowded)
             return
@@ -331,7 +331,7 @@ class Scheduler:
                 self._rejected(entry, f"{why} {no_room}".rstrip(), frozenset(plugins), popped=popped)
 
     def _remember(self, entry: Entry, decision: Decision, profile: Profile) -> None:
-        short = messages.short_record(profile, entry.pod, decision)
+        short = partial(messages.short_record, profile, entry.pod, decision)
         self.records.keep(entry.pod.key, short, partial(self._explain, profile, entry.pod))
 
     def _take_off(self, flight: _Flight) -> None:

@@ -53,13 +53,14 @@ _ELSEWHERE_MS = 1000.0  # more than any tier's latency: where the waiting pods s
 class _Survey(msgspec.Struct, frozen=True, eq=False):
     """What holds for every replica: milliseconds on the network, what being late costs, and whether there is anything to add.
 
-    `far`: some node is some milliseconds away. `wishes`: the owner prefers some nodes.
+    `far`: some node is some milliseconds away. `wishes`: the owner prefers some nodes. `plain`: network and CPU are all of it.
     """
 
     network: Floats
     late: Floats | None
     far: bool
     wishes: bool
+    plain: bool
 
 
 class _Yardstick(NamedTuple):
@@ -141,13 +142,22 @@ class ResponseTime:
         state, kind = cycle.state, cycle.pod.kind
         network = cost.network_ms(state, kind)
         late = late_ms(state, kind, self.lateness)
-        return _Survey(network, late, far=bool(network.any()), wishes=has_wishes(state.nodes, kind))
+        wishes = has_wishes(state.nodes, kind)
+        further = wishes or state.nodes.priced or late is not None or self._apart
+        plain = not further and target_of(state, kind) is None
+        return _Survey(network, late, far=bool(network.any()), wishes=wishes, plain=plain)
 
     def _kept(self, cycle: Cycle) -> _Survey:
         kept: _Survey | None = cycle.scratch.get(self.name)
         return self._survey(cycle) if kept is None else kept
 
     def score(self, cycle: Cycle, rows: Rows) -> Floats:
+        if len(rows) == 1:
+            kept = self._kept(cycle)
+            if kept.plain:  # as every further replica of a batch asks
+                row = int(rows[0])
+                cpu = cost.cpu_ms_at(cycle.state, cycle.pod.kind, row, model=self.model)
+                return np.array([0.0 - (float(kept.network[row]) + cpu)])
         return 0.0 - self.cost(cycle, rows)
 
     def normalize(self, cycle: Cycle, raw: Scores) -> Scores:
@@ -160,6 +170,14 @@ class ResponseTime:
             best = float(_without_unknown(raw).max(initial=-inf))
         guessed = best != -inf and self._nothing_measured(cycle)
         return _Yardstick(0.0 if guessed and best > -_FORBIDDEN / 2 else best, unknown, guessed)
+
+    def keeps_yardstick(self, yardstick: _Yardstick, before: float, after: float) -> bool:
+        """The best score stays the best if another one changes and is no better; with guesses any will do."""
+        if yardstick.unknown or not isfinite(after):
+            return False
+        if yardstick.guessed:
+            return yardstick.best == 0.0 and after > -_FORBIDDEN / 2
+        return before < yardstick.best and after <= yardstick.best
 
     def normalize_by(self, cycle: Cycle, raw: Scores, rows: Rows, yardstick: _Yardstick) -> Scores:
         best, unknown, guessed = yardstick

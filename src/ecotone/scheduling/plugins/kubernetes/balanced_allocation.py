@@ -45,7 +45,7 @@ class NodeResourcesBalancedAllocation:
 
     def _score_at(self, cycle: Cycle, row: int) -> int:
         """One row, as every further replica of a batch asks."""
-        found = list(shares_at(cycle, row, self.weights, nonzero=False))
+        found = shares_at(cycle, row, self.weights, nonzero=False)
         before = _balance_of([min(taken / size, 1.0) for _, size, taken, _ in found])
         after = _balance_of([min((taken + asked) / size, 1.0) for _, size, taken, asked in found])
         return HALF + (HALF + after - before) // 2

@@ -27,6 +27,8 @@ MAX_SHAPE_SCORE = 10
 _LIKE_CPU = {"cpu": "CPU"}
 
 Weights = tuple[tuple[str, int], ...]
+_EVENLY: Weights = (("cpu", 1), ("memory", 1))
+_SHARES, _NONZERO = "scored resources", "scored resources, non-zero"
 
 
 class Judge(NamedTuple):
@@ -70,11 +72,20 @@ class NodeResourcesFit:
     def _fits_at(self, cycle: Cycle, row: int) -> bool:
         """One row, as every further replica of a batch asks."""
         nodes, usage = cycle.state.nodes, cycle.state.usage
-        columns = [(nodes.column(resource), amount) for resource, amount in self.wanted(cycle.pod)]
-        return bool(usage.pod_count[row] < nodes.max_pods[row]) and all(
-            column is not None and bool(nodes.allocatable[row, column] - usage.requested[row, column] >= amount)
-            for column, amount in columns
-        )
+        if usage.pod_count.item(row) >= nodes.max_pods.item(row):
+            return False
+        for column, amount in self._wanted_columns(cycle):
+            if column is None or nodes.allocatable.item(row, column) - usage.requested.item(row, column) < amount:
+                return False
+        return True
+
+    def _wanted_columns(self, cycle: Cycle) -> list[tuple[int | None, int]]:
+        """Where what must be free is found: the same for every replica."""
+        known: list[tuple[int | None, int]] | None = cycle.scratch.get(self.name)
+        if known is None:
+            column = cycle.state.nodes.column
+            known = cycle.scratch[self.name] = [(column(name), amount) for name, amount in self.wanted(cycle.pod)]
+        return known
 
     def reject(self, cycle: Cycle, rows: Rows) -> Sequence[Rejection]:
         nodes, usage = cycle.state.nodes, cycle.state.usage
@@ -178,7 +189,7 @@ def _and(names: list[str]) -> str:
 def read_weights(resources: Sequence[Mapping[str, Any]] | None) -> Weights:
     """`resources: [{name, weight}]` of a scoring strategy; CPU and memory alike without it."""
     if resources is None:
-        return (("cpu", 1), ("memory", 1))
+        return _EVENLY
     try:
         weights = tuple((str(each["name"]), int(each.get("weight", 1))) for each in resources)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -222,20 +233,32 @@ def shares(cycle: Cycle, rows: Rows, weights: Weights, *, nonzero: bool) -> Iter
         )
 
 
-def shares_at(cycle: Cycle, row: int, weights: Weights, *, nonzero: bool) -> Iterator[tuple[int, int, int, int]]:
+def shares_at(cycle: Cycle, row: int, weights: Weights, *, nonzero: bool) -> list[tuple[int, int, int, int]]:
     """The same on one row, without resources it has none of: weight, capacity, taken, asked."""
-    nodes, usage, spec = cycle.state.nodes, cycle.state.usage, cycle.pod.spec
-    for resource, weight in weights:
-        column = nodes.column(resource)
-        asked = spec.request(resource)
-        if column is None or (asked == 0 and resource not in BASE_RESOURCES):
-            continue
-        taken = usage.requested
-        if nonzero and column < 2:
-            taken, asked = usage.nonzero, spec.nonzero[column]
-        capacity = int(nodes.allocatable[row, column])
+    capacities, usage = cycle.state.nodes.allocatable, cycle.state.usage
+    found = []
+    for weight, column, asked, stand_in in _asked_columns(cycle, weights, nonzero=nonzero):
+        capacity = capacities.item(row, column)
         if capacity > 0:
-            yield weight, capacity, int(taken[row, column]), asked
+            taken = usage.nonzero if stand_in else usage.requested
+            found.append((weight, capacity, taken.item(row, column), asked))
+    return found
+
+
+def _asked_columns(cycle: Cycle, weights: Weights, *, nonzero: bool) -> list[tuple[int, int, int, bool]]:
+    """Weight, column, what the pod asks for, and whether non-zero requests stand in: the same for every replica."""
+    key = f"{_SHARES} {weights} {nonzero}" if weights is not _EVENLY else _NONZERO if nonzero else _SHARES
+    known: list[tuple[int, int, int, bool]] | None = cycle.scratch.get(key)
+    if known is None:
+        nodes, spec = cycle.state.nodes, cycle.pod.spec
+        known = cycle.scratch[key] = []
+        for resource, weight in weights:
+            column, asked = nodes.column(resource), spec.request(resource)
+            if column is None or (asked == 0 and resource not in BASE_RESOURCES):
+                continue
+            stand_in = nonzero and column < 2
+            known.append((weight, column, spec.nonzero[column] if stand_in else asked, stand_in))
+    return known
 
 
 def _capacity(nodes: NodeTable, column: int) -> tuple[Ints, Mask | None]:
@@ -255,7 +278,8 @@ def is_extended(resource: str) -> bool:
 def half_up(values: Any) -> Ints:
     """Rounded half away from zero, as Go rounds; for values that are not negative."""
     whole = np.floor(values)
-    rounded: Ints = (whole + (values - whole >= 0.5)).astype(np.int64)
+    whole += values - whole >= 0.5
+    rounded: Ints = whole.astype(np.int64)
     return rounded
 
 

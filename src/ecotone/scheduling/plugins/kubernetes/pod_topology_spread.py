@@ -51,12 +51,12 @@ class _Spread(msgspec.Struct):
     constraint: SpreadConstraint
     codes: Rows
     counted: Mask | None
-    present: Mask
     counts: Ints
     per_row: Ints
     matches_itself: bool
     weight: float = 0.0
     weighed: Rows | None = None
+    _present: Mask | None = None
     _fewest: int | None = None
 
     def bump(self, row: int, by: int) -> None:
@@ -66,12 +66,21 @@ class _Spread(msgspec.Struct):
             self._fewest = None
 
     @property
+    def present(self) -> Mask:
+        """The domains that have nodes which count; only hard constraints ask."""
+        if self._present is None:
+            present = np.zeros(len(self.counts), dtype=np.bool_)
+            present[self.codes if self.counted is None else self.codes[self.counted]] = True
+            self._present = present[:-1]
+        return self._present
+
+    @property
     def fewest(self) -> int:
         """In any domain; 0 while there are fewer domains than `minDomains` asks for."""
         if self._fewest is None:
-            domains = int(np.count_nonzero(self.present))
-            enough = domains >= max(1, self.constraint.min_domains)
-            self._fewest = int(self.counts[:-1][self.present].min()) if enough else 0
+            present = self.present
+            enough = int(np.count_nonzero(present)) >= max(1, self.constraint.min_domains)
+            self._fewest = int(self.counts[:-1][present].min()) if enough else 0
         return self._fewest
 
     def allowed(self) -> Mask:
@@ -208,14 +217,16 @@ class PodTopologySpread:
 
     def changed_rows(self, cycle: Cycle, row: int) -> Rows | None:
         """The nodes of the same domains; for host names the node itself."""
-        notebook = cycle.scratch[self.name]
+        notebook: _Notebook = cycle.scratch[self.name]
         if not notebook.followed:
             return None
-        shared = [
-            (spread.codes == spread.codes[row]).nonzero()[0]
-            for spread in notebook.soft
+        shared: list[Rows] = [
+            _members(cycle.state.nodes, spread.constraint.topology_key)[spread.codes[row]]
+            for spread in notebook.soft or ()
             if spread.constraint.topology_key != HOSTNAME
         ]
+        if len(shared) == 1:
+            return shared[0]  # which holds the row, too
         return np.concatenate([cycle.state.nodes.all_rows[row : row + 1], *shared])
 
     # Which constraints
@@ -275,13 +286,10 @@ def _spreads(cycle: Cycle, constraints: Constraints, *, all_labels: bool) -> lis
     for constraint in constraints:
         codes, domains = nodes.domains(constraint.topology_key)
         counted = _counted_rows(nodes, pod, constraint, _keys(constraints) if all_labels else ())
-        present = np.zeros(domains + 1, dtype=np.bool_)
-        present[codes if counted is None else codes[counted]] = True
         spread = _Spread(
             constraint=constraint,
             codes=codes,
             counted=counted,
-            present=present[:-1],
             counts=np.zeros(domains + 1, dtype=np.int64),
             per_row=np.zeros(len(nodes), dtype=np.int64),
             matches_itself=constraint.selector.matches(labels),
@@ -307,6 +315,17 @@ def _count_pods(state: ClusterState, namespace: str, spread: _Spread) -> None:
 def _counts(selector: LabelSelector) -> bool:
     """An empty selector counts nobody here, though it matches the pod itself."""
     return bool(selector.requirements) and not selector.nothing
+
+
+def _members(nodes: NodeTable, key: str) -> list[Rows]:
+    """The rows of every domain, and in the end those without the label."""
+
+    def compute(table: NodeTable) -> list[Rows]:
+        codes, domains = table.domains(key)
+        order: Rows = np.argsort(codes, kind="stable")
+        return [*np.split(order, np.searchsorted(codes[order], np.arange(1, domains + 1)))]
+
+    return nodes.derived(("members", key), compute)
 
 
 def _keys(constraints: Constraints) -> tuple[str, ...]:
@@ -351,12 +370,15 @@ def _size(cycle: Cycle, spread: _Spread, scored: Mask | None) -> int:
 def _points(spread: _Spread, codes: Rows, per_row: Ints) -> Floats:
     constant = float(spread.constraint.max_skew - 1)
     if spread.constraint.topology_key == HOSTNAME:
-        points: Floats = np.multiply(per_row, spread.weight, dtype=np.float64) + constant
-        points[codes == len(spread.counts) - 1] = 0.0
+        points: Floats = np.multiply(per_row, spread.weight, dtype=np.float64)
+        points += constant
+        unlabelled = codes == len(spread.counts) - 1
+        if unlabelled.any():
+            points[unlabelled] = 0.0
         return points
     table: Floats = np.multiply(spread.counts, spread.weight, dtype=np.float64) + constant
     table[-1] = 0.0
-    return table[codes]
+    return table.take(codes)
 
 
 def _crowd(spread: _Spread, row: int) -> str:
