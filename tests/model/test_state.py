@@ -415,3 +415,23 @@ def test_pods_that_wait_outside_are_known_in_a_snapshot_as_if_the_cluster_had_th
         working.assume(pod, "a")
     assert working.named == {("default", "web"): (web,)} and working.kind_counts == {web: 3}
     assert outside.freeze().kind_counts == {web: 1}, "the cluster itself has learnt nothing"
+
+
+def test_a_pod_whose_labels_alone_are_new_counts_as_one_of_its_new_kind() -> None:
+    """API servers copy a node's zone to a pod when it is bound; what it holds there is what it held."""
+    state = ClusterState(now=10.0)
+    state.set_nodes([Node("one", {"cpu": 4000, "memory": 1 << 30, "pods": 10}, measured_at=5.0)])
+    kind = PodKind("default", WorkloadKey("default", "web"), labels=(("app", "web"),), spec=PodSpec((("cpu", 500),)))
+    zoned = replace(kind, labels=(("app", "web"), ("topology.kubernetes.io/zone", "a")))
+    waiting = Pod("web-0", "u0", kind)
+    state.assume(waiting, "one")
+    told = replace(waiting, kind=zoned, node="one", phase="Running", bound_at=10.0)
+    state.put_pod(told)
+    other = ClusterState(now=10.0)
+    other.set_nodes(state.nodes.nodes)
+    other.put_pod(told)
+    assert state.usage.requested.tolist() == other.usage.requested.tolist()
+    assert state.usage.placed == other.usage.placed and state.usage.peers == other.usage.peers
+    assert state.usage.recent == other.usage.recent and state.named == other.named
+    state.drop_pod(told.key)
+    assert not state.usage.placed and not state.named and not state.usage.requested.any()

@@ -150,13 +150,21 @@ class ClusterState:
             self.homeless[pod.key] = pod
 
     def _swapped(self, pod: Pod) -> bool:
-        """True if the pod was there already and only its status is new: no sum and no count changes."""
+        """True if the pod was there already and asks for what it asked for: no sum changes.
+
+        Its status is new, or its labels: API servers copy a node's zone and region to the pods that are bound to it.
+        """
         if pod.node is None or pod.terminal or self._homes is None or self._homes.get(pod.key) != pod.node:
             return False
         row = self.nodes.index[pod.node]
         before = next(each for each in self.usage.pods_on[row] if each.key == pod.key)
-        if before.kind != pod.kind or before.is_peer != pod.is_peer:
+        if before.is_peer != pod.is_peer or before.kind.spec != pod.kind.spec:
             return False
+        if before.kind is not pod.kind and before.kind != pod.kind:
+            self.usage.forget_recent(before, row)
+            self.usage.recount(before, pod, row)
+            self._know(pod.kind, +1)
+            self._know(before.kind, -1)
         self.usage.swap(before, pod, row)
         if self._newer_than_measurement(pod, row):
             self.usage.note_recent(pod, row)

@@ -106,6 +106,11 @@ class Usage:
         """A new version of a pod that holds what it held."""
         self.pods_on[row] = tuple(after if each is before else each for each in self.pods_on[row])
 
+    def recount(self, before: Pod, after: Pod, row: int) -> None:
+        """The same pod counts as one of another kind."""
+        self._count(after, row, +1)
+        self._count(before, row, -1)
+
     def note_recent(self, pod: Pod, row: int) -> None:
         """The pod came after its node was measured: what it uses is not in the measurement yet."""
         if pod.key not in self.recent_keys:
