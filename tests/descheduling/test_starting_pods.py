@@ -57,3 +57,25 @@ def test_a_pod_that_took_long_to_become_ready_has_started_when_it_was() -> None:
 @pytest.mark.parametrize("at", [LATELY, LONG_AGO])
 def test_shorter_ways_need_not_wait(at: float) -> None:
     assert moves(far_away(at)) == ["default/web-0"]
+
+
+def unheard(at: float) -> ClusterState:
+    """The same crowd on a node without CPU left; of its traffic nothing is measured yet, so its pods are judged one by one."""
+    state = crowded(at)
+    state.set_nodes(replace(node, available_cpu=10.0 if node.name == "one" else 1000.0) for node in state.nodes.nodes)
+    for workload in list(state.workloads.values()):
+        state.put_workload(replace(workload, traffic=None, requests=None, calls=None))
+    return state
+
+
+def test_a_pod_that_is_judged_alone_leaves_a_busy_node_only_when_nothing_has_just_started() -> None:
+    assert moves(unheard(LONG_AGO))
+    assert moves(unheard(LATELY)) == []
+
+
+def test_what_others_start_on_its_node_keeps_no_pod_there() -> None:
+    state = unheard(LONG_AGO)
+    put(state, "job", ["one"], group="other", use=0.0)
+    other = next(pod for pod in state.usage.pods() if pod.kind.workload.name == "job")
+    state.put_pod(replace(other, bound_at=LATELY))
+    assert moves(state)

@@ -11,7 +11,7 @@ from ecotone.model.objects import Pod
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
-from ecotone.scheduling.plugin import Cycle
+from ecotone.scheduling.plugin import COUNTS_WAITING, Cycle
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,7 @@ class Appraisal:
     """`gain` > 0: the best place by the score beats the present one by this much.
 
     `here` and `there` are costs; where points are counted, what is missing to a `perfect` score, which is then given.
+    `waiting`: how much of the gain is shorter waiting for CPU.
     """
 
     pod: Pod
@@ -27,6 +28,7 @@ class Appraisal:
     there: float
     unit: str
     perfect: float | None = None
+    waiting: float = 0.0
 
     @property
     def gain(self) -> float:
@@ -85,7 +87,15 @@ def _compare(framework: Framework, state: ClusterState, pod: Pod, row: int) -> A
     here, there = (float(costs[int(np.searchsorted(evaluation.feasible, each))]) for each in (row, best))
     if not here > there:
         return None
-    return Appraisal(pod, state.nodes.names[best], here, there, unit, perfect)
+    return Appraisal(pod, state.nodes.names[best], here, there, unit, perfect, _less_waiting(evaluation, row, best))
+
+
+def _less_waiting(evaluation: Evaluation, row: int, best: int) -> float:
+    judge = evaluation.framework.cost
+    if not COUNTS_WAITING.has(judge):
+        return 0.0
+    here, there = judge.waiting_cost(evaluation.cycle, np.array([row, best], dtype=np.intp)).tolist()
+    return float(here - there)
 
 
 def _costs(evaluation: Evaluation) -> tuple[Floats, str, float | None]:

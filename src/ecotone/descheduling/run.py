@@ -7,7 +7,9 @@ capacity at the target for the moves that follow.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from functools import cached_property
+from math import inf
 
 from ecotone.descheduling.appraisal import Appraisal
 from ecotone.descheduling.eligibility import budgets_of, why_not
@@ -86,7 +88,9 @@ class Run:
         return None
 
     def waits_for(self, appraisal: Appraisal) -> str | None:
-        """Which missing figures the gain of one pod's move rests on, if they may still come."""
+        """Which figures the gain of one pod's move rests on that may still come, or change by themselves."""
+        if self._rests_on_a_start(appraisal):
+            return "CPU figures of its node may still show its application's start"
         if self.framework.cost is None or not self.state.network.anything_known:
             return None
         pod = appraisal.pod
@@ -94,6 +98,22 @@ class Run:
         unknown = [pair for pair, ms in ways.items() if ms is None]
         mates = unmeasured(self.state, self.mates([pod.kind]))
         return self.missing.waits_for(unknown, mates) if unknown or mates else None
+
+    def _rests_on_a_start(self, appraisal: Appraisal) -> bool:
+        """True if the move would not pay but for CPU that its node may have used to start pods of its application."""
+        if appraisal.waiting <= 0.0 or self.pays(replace(appraisal, here=appraisal.here - appraisal.waiting)):
+            return False
+        pod = appraisal.pod
+        own = [each for mate in sorted(self.mates([pod.kind])) for each in self.pods_of(mate)]
+        return self.started_lately([each for each in own if each.node == pod.node])
+
+    def started_lately(self, pods: Iterable[Pod], *, startup: float = 0.0) -> bool:
+        """True if one of them became ready, or should have, less than a cool-down ago: CPU figures may be of its start.
+
+        Small nodes take their time to start many pods.
+        """
+        lately = self.state.now - self.settings.cool_down
+        return any(_started(pod, startup) > lately for pod in pods)
 
     def mates(self, kinds: Iterable[PodKind]) -> set[WorkloadKey]:
         """The workloads of these and all others of their app-groups; what runs on every node by itself does not count."""
@@ -144,3 +164,9 @@ class Run:
         if forward:
             self.state.lift(pod.key)
             self.state.assume(pod, appraisal.target)
+
+
+def _started(pod: Pod, startup: float) -> float:
+    if pod.ready_at is not None:
+        return pod.ready_at
+    return -inf if pod.bound_at is None else pod.bound_at + startup

@@ -301,6 +301,15 @@ class Cost(Plugin, Protocol):
 
 
 @runtime_checkable
+class CountsWaiting(Plugin, Protocol):
+    """A cost of which a part is how long a pod waits for CPU, by what its node is measured to use."""
+
+    def waiting_cost(self, cycle: Cycle, rows: Rows) -> Floats:
+        """That part of the cost on each row."""
+        ...
+
+
+@runtime_checkable
 class ChargesLateness(Plugin, Protocol):
     """A cost that charges for missed soft deadlines: plans for whole applications then charge the same."""
 
@@ -399,6 +408,7 @@ GATHERING: Seam[Gathering] = Seam(Gathering)
 HINT: Seam[Hint] = Seam(Hint)
 DESCRIBE: Seam[Describe] = Seam(Describe)
 COST: Seam[Cost] = Seam(Cost)
+COUNTS_WAITING: Seam[CountsWaiting] = Seam(CountsWaiting)
 AWAITS_ARRIVALS: Seam[AwaitsArrivals] = Seam(AwaitsArrivals)
 KEEPS_NEAR: Seam[KeepsNear] = Seam(KeepsNear)
 LAST_WORD: Seam[LastWord] = Seam(LastWord)

@@ -359,15 +359,8 @@ class _Run(Run):
 
     def _starting(self, application: CallGraph, pods: dict[WorkloadKey, list[Pod]]) -> bool:
         """True if some pod of it became ready so lately that figures of CPU use may be those of its start."""
-        lately = self.state.now - self.settings.cool_down
         own = [pod for kind in application.kinds for pod in pods.get(kind.workload, [])]
-        return any(self._started(pod) > lately for pod in own)
-
-    def _started(self, pod: Pod) -> float:
-        """When it became ready, or should have: small nodes take their time to start many pods."""
-        if pod.ready_at is not None:
-            return pod.ready_at
-        return -np.inf if pod.bound_at is None else pod.bound_at + self.care.startup
+        return self.started_lately(own, startup=self.care.startup)
 
     def _pays_when_risen(self, application: CallGraph, target: Ints, least: float) -> bool:
         if not self._rates.new(application):

@@ -133,6 +133,9 @@ class ResponseTime:
             found = found + TARGETS_FIRST * pick(missed + self._elsewhere_ms(cycle), rows, cycle)
         return found + _FORBIDDEN * _gathered(state, kind, rows) if self._apart else found
 
+    def waiting_cost(self, cycle: Cycle, rows: Rows) -> Floats:
+        return cost.cpu_ms(cycle.state, cycle.pod.kind, rows, model=self.model)
+
     def _elsewhere_ms(self, cycle: Cycle) -> Floats | float:
         """What a node costs beyond its own milliseconds if the pods that wait together need it for another one."""
         lacks = lacking(cycle.state, cycle.pod)
