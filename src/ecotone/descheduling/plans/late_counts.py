@@ -25,8 +25,6 @@ def late_loss(application: CallGraph, target: Ints, *, before: CallGraph | None,
 
     `before`: the application as it was measured the time before, None if it was not.
     """
-    if growth <= 0.0:
-        return 0.0
     counters = _Counters(application)
     earlier = None if before is None else _Counters(before)
     arrivals = Prediction(application).arrivals(np.stack([application.counts, target]).astype(np.float64))

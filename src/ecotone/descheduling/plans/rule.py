@@ -322,8 +322,7 @@ class _Run(Run):
             )
         if not self._pays_when_risen(application, target, least):
             return _NoPlan(f"{saves}, but not if its CPU use, measured once so far, is {self.care.rising:g} times that")
-        growth, before = self._rates.growth(application), self._rates.before(application)
-        if here - there - late_loss(application, target, before=before, growth=growth) < least:
+        if here - there - self._late_loss(application, target) < least:
             return _NoPlan(f"{saves}, but not if calls are counted late while its load grows", waits=True)
         change = change_of(self.state, application, target, self.framework.lateness)
         missing = self._waits(application, target, change, least)
@@ -356,6 +355,12 @@ class _Run(Run):
             ways += change.left
         silent = unmeasured(self.state, self.mates(application.kinds))
         return self.missing.waits_for(ways, silent) if ways or silent else None
+
+    def _late_loss(self, application: CallGraph, target: Ints) -> float:
+        growth = self._rates.growth(application)
+        if growth <= 0.0:
+            return 0.0
+        return late_loss(application, target, before=self._rates.before(application), growth=growth)
 
     def _starting(self, application: CallGraph, pods: dict[WorkloadKey, list[Pod]]) -> bool:
         """True if some pod of it became ready so lately that figures of CPU use may be those of its start."""
