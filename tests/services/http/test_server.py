@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -72,6 +74,20 @@ def test_half_sent_headers_do_not_keep_others_out() -> None:
     assert status == 200
     assert seconds < 1
     assert inside <= 8
+
+
+def test_a_crowd_that_comes_at_once_keeps_nobody_waiting_for_a_second_attempt() -> None:
+    async def main() -> float:
+        async with server(limit=8) as (_, address):
+            with contextlib.ExitStack() as crowd:
+                # Nobody accepts meanwhile: all of them, and the probe, are in the kernel's queue.
+                for _ in range(300):
+                    crowd.enter_context(socket.create_connection(address, timeout=5)).send(b"GET /healthz HTTP/1.1\r\n")
+                started = time.monotonic()
+                assert (await get(address, "/healthz"))[0] == 200
+                return time.monotonic() - started
+
+    assert asyncio.run(main()) < 0.9
 
 
 def test_a_header_that_never_ends_is_given_up() -> None:
@@ -184,7 +200,7 @@ def test_descriptors_are_left_for_the_api_client(limit: int) -> None:
     inward, outward = descriptors.served(limit), descriptors.called(limit, wanted=160)
     assert inward >= 4
     assert outward >= 4
-    assert inward + outward + descriptors.BACKLOG + descriptors.RESERVED <= limit
+    assert inward + outward + descriptors.ACCEPTED_AT_ONCE + descriptors.RESERVED <= limit
 
 
 def test_healthz_fails_while_a_part_does_not_turn() -> None:

@@ -11,7 +11,10 @@ import resource
 RESERVED = 48
 """Standard streams, the event loop, listening sockets, files of credentials, a credential plugin's pipes."""
 SERVED_AT_MOST = 64
-BACKLOG = 16
+ACCEPTED_AT_ONCE = 16
+"""Connections that an event loop takes in one turn, each with a descriptor, before the gate can turn any away."""
+QUEUED = 512
+"""Connections that the kernel keeps for us in the meantime; they take none of our descriptors."""
 ENOUGH = 65_536
 
 
@@ -27,9 +30,9 @@ def raise_limit() -> int:
 
 def served(limit: int) -> int:
     """How many connections a listener keeps open at a time."""
-    return max(4, min(SERVED_AT_MOST, (limit - RESERVED - BACKLOG) // 4))
+    return max(4, min(SERVED_AT_MOST, (limit - RESERVED - ACCEPTED_AT_ONCE) // 4))
 
 
 def called(limit: int, *, wanted: int) -> int:
     """How many connections a client may have open beside a listener."""
-    return max(4, min(wanted, limit - RESERVED - BACKLOG - served(limit)))
+    return max(4, min(wanted, limit - RESERVED - ACCEPTED_AT_ONCE - served(limit)))

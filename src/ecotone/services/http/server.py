@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import socket
 import ssl
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -21,7 +23,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from ecotone.model.errors import InputError
 from ecotone.model.quantity import whole
 from ecotone.services.http.callers import check_host
-from ecotone.services.http.descriptors import BACKLOG, raise_limit, served
+from ecotone.services.http.descriptors import ACCEPTED_AT_ONCE, QUEUED, raise_limit, served
 
 log = logging.getLogger(__name__)
 
@@ -126,6 +128,15 @@ def _host_guard(allowed: Sequence[str]) -> Any:
     return guard
 
 
+def _queue(listening: int) -> None:
+    """Lets the kernel keep more connections than the event loop accepts in one turn.
+
+    Whoever finds that queue full is not refused but comes back after a second, and a probe that waits for one has failed.
+    """
+    with socket.socket(fileno=os.dup(listening)) as same:
+        same.listen(QUEUED)
+
+
 class HttpServer:
     """Serves an application; ``limit`` connections at a time, by default what the descriptors allow."""
 
@@ -169,13 +180,15 @@ class HttpServer:
                 host,
                 port,
                 ssl=self._tls,
-                backlog=BACKLOG,
+                backlog=ACCEPTED_AT_ONCE,
                 ssl_handshake_timeout=None if self._tls is None else HANDSHAKE_SECONDS,
             )
         except OSError as error:
             await self._stack.aclose()
             raise InputError(f"cannot listen on {listen}: {error.strerror}") from None
         self._stack.callback(server.close)
+        for each in server.sockets:
+            _queue(each.fileno())
         self.address = server.sockets[0].getsockname()[:2]
 
     async def stop(self) -> None:
