@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ecotone.kube.credentials import ExecToken, FileToken, NoToken, StaticToken, TokenSource
+from ecotone.kube.http.tls import ServerContext
 from ecotone.manifests.yaml.block import read_blocks
 from ecotone.model.errors import InputError
 
@@ -78,7 +79,7 @@ def from_service_account(directory: Path = SERVICE_ACCOUNT) -> Connection:
     return Connection(
         server=f"https://{host}:{port}",
         tokens=FileToken(directory / "token"),
-        tls=ssl.create_default_context(cafile=str(directory / "ca.crt")),
+        tls=ServerContext.verifying(cafile=str(directory / "ca.crt")),
         namespace=namespace.read_text().strip() if namespace.is_file() else "default",
         context="in-cluster",
     )
@@ -225,7 +226,7 @@ def _tls(cluster: _Entry, user: _Entry) -> ssl.SSLContext:
     authority = cluster.material("certificate-authority")
     try:
         # Without an authority of its own the system's are read, hundreds of them.
-        context = ssl.create_default_context(cadata=None if authority is None else authority.decode("ascii", "strict"))
+        context = ServerContext.verifying(cadata=None if authority is None else authority.decode("ascii", "strict"))
     except (ssl.SSLError, UnicodeDecodeError):
         raise InputError("certificate-authority: no certificate in PEM form", file=str(cluster.file)) from None
     certificate, key = user.material("client-certificate"), user.material("client-key")

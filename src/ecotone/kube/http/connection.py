@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from typing import cast
 
@@ -29,6 +30,8 @@ class HttpConnection(asyncio.Protocol):
         self._waiter: asyncio.Future[None] | None = None
         self._error: Exception | None = None
         self.idle_since = self._loop.time()
+        self.new = True
+        """True until it has been used."""
 
     # What the transport calls
 
@@ -76,6 +79,11 @@ class HttpConnection(asyncio.Protocol):
         """True if a request may be sent: the connection stands, and the last answer was read to its end."""
         answer = self._answer
         return self._transport is not None and self._error is None and (answer is None or _ended(answer))
+
+    @property
+    def tls(self) -> ssl.SSLObject | None:
+        found = None if self._transport is None else self._transport.get_extra_info("ssl_object")
+        return found if isinstance(found, ssl.SSLObject) else None
 
     def close(self) -> None:
         """Ends the connection at once, whatever is under way."""

@@ -13,6 +13,7 @@ import ssl
 from collections import deque
 
 from ecotone.kube.http.connection import HttpConnection
+from ecotone.kube.http.tls import ServerContext
 
 CONNECT_SECONDS = 10.0
 KEEP_SECONDS = 60.0
@@ -61,6 +62,10 @@ class Pool:
             self._grow()
             return
         connection.idle_since = self._loop.time()
+        if connection.new:
+            connection.new = False
+            if isinstance(self._tls, ServerContext) and (made := connection.tls) is not None:
+                self._tls.remember(made)
         self._hand_out(connection)
 
     async def close(self) -> None:
