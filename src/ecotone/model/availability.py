@@ -83,9 +83,8 @@ def available_at(state: ClusterState, row: int) -> tuple[float, float]:
     nodes = state.nodes
     fresh = not is_stale(nodes.nodes[row].measured_at, now=state.now, max_age=state.max_age)
     cpu, memory = nodes.measured[row].tolist() if fresh else (math.nan, math.nan)
-    free: tuple[float, float] = tuple((nodes.allocatable[row, :2] - state.usage.requested[row, :2]).tolist())
     if math.isnan(cpu) and math.isnan(memory):
-        return free
+        return _left_by_requests(state, row)
     new_cpu = new_memory = 0.0
     for kind, counts in state.usage.recent.items():
         count = counts.get(row, 0)
@@ -94,6 +93,11 @@ def available_at(state: ClusterState, row: int) -> tuple[float, float]:
             new_cpu += count * use[0]
             new_memory += count * use[1]
     return (
-        free[0] if math.isnan(cpu) else cpu - new_cpu,
-        free[1] if math.isnan(memory) else memory - new_memory,
+        _left_by_requests(state, row)[0] if math.isnan(cpu) else cpu - new_cpu,
+        _left_by_requests(state, row)[1] if math.isnan(memory) else memory - new_memory,
     )
+
+
+def _left_by_requests(state: ClusterState, row: int) -> tuple[float, float]:
+    size, taken = state.nodes.allocatable, state.usage.requested
+    return size.item(row, 0) - taken.item(row, 0), size.item(row, 1) - taken.item(row, 1)

@@ -419,12 +419,13 @@ def explain_choice(evaluation: Evaluation, row: int) -> str:
         )
     position = row if count == len(evaluation.rows) else int(np.searchsorted(evaluation.feasible, row))
     parts = []
+    shares = []
     for term in evaluation.terms:
-        if term.normalized is None or term.raw is None:
+        if term.normalized is None or term.raw is None or term.share is None:
             continue
         plugin = term.scorer.plugin
-        raw = float(term.raw[row])
-        told = f" ({plugin.describe(evaluation.cycle, row, raw)})" if DESCRIBE.has(plugin) else ""
-        parts.append(f"{plugin.name} {term.normalized[position]:.4g} x {term.scorer.weight:g}{told}")
-    total = sum(float(term.share[position]) for term in evaluation.terms if term.share is not None)
+        told = f" ({plugin.describe(evaluation.cycle, row, float(term.raw[row]))})" if DESCRIBE.has(plugin) else ""
+        parts.append(f"{plugin.name} {term.normalized.item(position):.4g} x {term.scorer.weight:g}{told}")
+        shares.append(term.share.item(position))
+    total = sum(shares)
     return f"best of {count} feasible nodes with {total:.4g}: " + ", ".join(parts or ["no term tells them apart"])

@@ -260,9 +260,10 @@ class Evaluation:
             self._changing = [
                 (index, plugin, change) for index, plugin, change in asked if change in ("row", "everything")
             ]
+        other = False
         for index, plugin, change in self._changing:
             if change == "row":
-                self._set_row(index, plugin.filter(self.cycle, one), row)
+                other |= self._set_row(index, plugin.filter(self.cycle, one), row)
             else:
                 answer = plugin.filter(self.cycle, self.rows)
                 everything = everything or answer is not None or self.masks[index] is not None
@@ -270,22 +271,25 @@ class Evaluation:
         before = self.feasible
         if everything:
             self._combine()
-        else:
+        elif other:
             passes = all(bool(mask[row]) for mask in self.masks if mask is not None)
             if passes != bool(self.ok[row]):
                 self.ok[row] = passes
                 self._set_feasible()
         return self.feasible is not before and not np.array_equal(self.feasible, before)
 
-    def _set_row(self, index: int, answer: Mask | None, row: int) -> None:
+    def _set_row(self, index: int, answer: Mask | None, row: int) -> bool:
+        """One filter's new answer about a row; whether it is another one."""
         mask = self.masks[index]
+        passes = answer is None or bool(answer[0])
+        if passes == (mask is None or bool(mask[row])):
+            return False
         if mask is None:
-            if answer is None:
-                return
             mask = self.masks[index] = np.ones(len(self.rows), dtype=np.bool_)
         elif not mask.flags.writeable or mask.base is not None:
             mask = self.masks[index] = mask.copy()
-        mask[row] = True if answer is None else answer[0]
+        mask[row] = passes
+        return True
 
     def _refresh(self, terms: list[Term], placed: list[int], *, moved: bool) -> None:
         """Brings terms up to date after placements on these rows; `moved`: other rows are feasible now than before."""
@@ -350,11 +354,10 @@ class Evaluation:
                 index = self._place(row)
                 if index is not None:
                     term.asked[index] = after
-        if scorer.steady is not None and all(
-            scorer.steady.keeps_yardstick(term.yardstick, before, after) for _, before, after in changed
-        ):
-            return True
-        return scorer.relative.yardstick(self.cycle, term.asked) == term.yardstick
+        for _, before, after in changed:
+            if scorer.steady is None or not scorer.steady.keeps_yardstick(term.yardstick, before, after):
+                return scorer.relative.yardstick(self.cycle, term.asked) == term.yardstick
+        return True
 
     def _place(self, row: int) -> int | None:
         """Where a row stands among the feasible ones."""

@@ -40,6 +40,7 @@ from ecotone.scheduling.plugin import (
     SCORE,
     SEAMS,
     STEADY,
+    STEADY_NEARBY,
     ChargesLateness,
     Cost,
     Event,
@@ -55,6 +56,7 @@ from ecotone.scheduling.plugin import (
     Seam,
     SortKey,
     Steady,
+    SteadyNearby,
     WeighsMessages,
     declares_changes,
     points_of,
@@ -69,7 +71,7 @@ class Scorer(msgspec.Struct, frozen=True):
     """A scoring plugin with its weight and its other extension points (pre-score, normalize).
 
     `relative` is `normalizes` where rows can be normalised apart, `steady` where it knows what one row does to its yardstick,
-    `local` the plugin where it names the rows that change.
+    `local` the plugin where it names the rows that change, `nearby` where it knows what these do to its yardstick.
     """
 
     plugin: Score
@@ -79,6 +81,7 @@ class Scorer(msgspec.Struct, frozen=True):
     relative: Relative | None
     local: Local | None
     steady: Steady | None
+    nearby: SteadyNearby | None = None
 
     @property
     def name(self) -> str:
@@ -133,8 +136,9 @@ class Framework:
             relative = plugin if RELATIVE.has(plugin) else None
             local = plugin if LOCAL.has(plugin) else None
             steady = plugin if STEADY.has(plugin) else None
+            nearby = plugin if STEADY_NEARBY.has(plugin) else None
             if use.weight != 0 and SCORE.has(plugin):
-                found.append(Scorer(plugin, use.weight, prepares, normalizes, relative, local, steady))
+                found.append(Scorer(plugin, use.weight, prepares, normalizes, relative, local, steady, nearby))
         return found
 
     def _permits(self) -> list[Permit]:

@@ -227,6 +227,15 @@ class Local(Score, Protocol):
 
 
 @runtime_checkable
+class SteadyNearby(Local, Relative, Protocol):
+    """A Local that can tell from the rows a placement changed whether its yardstick stays."""
+
+    def keeps_yardstick_nearby(self, yardstick: Any, before: Scores, after: Scores) -> bool:
+        """True if the yardstick is the same after their raw scores have changed so; False: it may not be."""
+        ...
+
+
+@runtime_checkable
 class Reserve(Plugin, Protocol):
     def reserve(self, cycle: Cycle, row: int) -> str | None:
         """The pod gets this row: take note of it, or say why it must not."""
@@ -401,6 +410,7 @@ NORMALIZE: Seam[Normalize] = Seam(Normalize)
 RELATIVE: Seam[Relative] = Seam(Relative)
 STEADY: Seam[Steady] = Seam(Steady)
 LOCAL: Seam[Local] = Seam(Local)
+STEADY_NEARBY: Seam[SteadyNearby] = Seam(SteadyNearby)
 RESERVE: Seam[Reserve] = Seam(Reserve)
 PERMIT: Seam[Permit] = Seam(Permit)
 GANG: Seam[Gang] = Seam(Gang)

@@ -3,8 +3,9 @@
 Where an answer means something by itself (what is left of CPU and memory), the rows that tie are enough. Where it is
 normalised, all feasible rows must be known for that, but only those that tie are normalised. In a batch the figures and
 their sums are kept: a placement makes those stale that its plugins say it changes, mostly one row, and they are asked for
-when a tie needs them next; so are the rows with the highest sum, as long as the same rows tie. The sums are those of whole
-columns, row for row and in the same order.
+when a tie needs them next; so are the rows with the highest sum, as long as the same rows tie. Where a placement changes
+many rows (a zone that holds one replica more), only the plugins that say so are asked again: what each of the others adds
+to a sum is kept, too. The sums are those of whole columns, row for row and in the same order.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from ecotone.scheduling.winners import Winners
 
 FEW = 4
 """Rows that are summed up one by one; for more of them whole arrays are cheaper."""
+MANY = 1024
+"""Up to so many rows are summed up anew as soon as some are stale: to find out which would cost more."""
 
 
 class _Column(msgspec.Struct):
@@ -39,7 +42,9 @@ class _Column(msgspec.Struct):
     asked: bool = False
     measured: bool = False
     missing: list[Rows] | None = None
-    """Where all rows were known once: those that are not any more."""
+    """Where all rows were known once: those that are to be asked again, whatever `known` says."""
+    shares: Floats | None = None
+    """What it adds to the sums, on the rows that tied last; kept where a placement changes its own row's at most."""
     yardstick: Hashable = None
     normalized: Floats = msgspec.field(default_factory=lambda: np.zeros(0))
 
@@ -84,6 +89,8 @@ class _Column(msgspec.Struct):
             self.figures(cycle, rows)
         self.lay_out(cycle)
         if self.known is not None:
+            if self.missing:
+                self._complete(cycle, self.known)
             unknown = rows[~self.known.take(rows)]
             if len(unknown):
                 self._fill(cycle, unknown)
@@ -102,6 +109,8 @@ class _Column(msgspec.Struct):
         """What counts of it on a single row, which `one` holds; it has an opinion, and is laid out."""
         raw, known = self.raw, self.known
         assert raw is not None and known is not None
+        if self.missing:
+            self._complete(cycle, known)
         if not known[row]:
             said = self.scorer.plugin.score(cycle, one)
             if said is not None:
@@ -130,7 +139,22 @@ class _Column(msgspec.Struct):
         if self.raw is not None and self.known is not None and self.known[row]:
             said = self.scorer.plugin.score(cycle, cycle.state.nodes.all_rows[row : row + 1])
             if said is not None:
-                self.raw[row] = said[0]
+                value = self.raw[row] = said.item()
+                if self.shares is not None:
+                    self.shares[row] = value * self.weight
+
+    def ask_nearby(self, cycle: Cycle, rows: Rows) -> bool:
+        """A placement has changed what it says of these rows; False: it cannot be asked about them alone."""
+        nearby = self.scorer.nearby
+        if nearby is None or self.raw is None or self.missing is None or self.missing:
+            return False
+        after = nearby.score(cycle, rows)
+        if after is None:
+            return False
+        before = self.raw.take(rows)
+        self.raw[rows] = after
+        self.measured &= nearby.keeps_yardstick_nearby(self.yardstick, before, after)
+        return True
 
     def _fill(self, cycle: Cycle, rows: Rows) -> None:
         more = self.scorer.plugin.score(cycle, rows)
@@ -140,10 +164,10 @@ class _Column(msgspec.Struct):
 
     def forget(self, rows: Rows) -> None:
         """These rows are to be asked again."""
-        if self.known is not None:
+        if self.missing is not None:
+            self.missing.append(rows)
+        elif self.known is not None:
             self.known[rows] = False
-            if self.missing is not None:
-                self.missing.append(rows)
 
     def start_over(self) -> None:
         """All rows are, and whether there is an opinion at all."""
@@ -156,7 +180,9 @@ class TieBreak:
         self._change = change
         self._scorers = scorers
         self._columns: list[_Column] | None = None
-        self._changing: list[_Column] | None = None
+        self._speaking: list[_Column] = []
+        """Those that may have an opinion."""
+        self._changing: tuple[list[_Column], list[Scorer]] | None = None
         self._placed: list[int] = []
         self._moved = False
         self._sums: Floats
@@ -167,7 +193,7 @@ class TieBreak:
         """The rows whose sums have become stale since the winners were found; None: many."""
         self._winners: Winners | None = None
         self._answered: Rows | None = None
-        """The rows of which every plugin's figures are known."""
+        """The rows of which every plugin's figures are known, and what it adds to the sums where that is kept."""
 
     def placed(self, row: int, *, moved: bool) -> None:
         """A replica went to this row; `moved`: other rows are feasible now than before."""
@@ -180,11 +206,11 @@ class TieBreak:
         if self._columns is None:
             self._winners = Winners.of(rows, self._first_sums(rows))
             return self._winners.found
-        columns = self._up_to_date(self._columns, rows)
-        found = self._after_few(columns, rows)
+        self._bring_up_to_date(self._columns, rows)
+        found = self._after_few(rows)
         if found is not None:
             return found
-        self._winners = Winners.of(rows, self._sums_at(columns, rows))
+        self._winners = Winners.of(rows, self._sums_at(rows))
         return self._winners.found
 
     def at(self, rows: Rows) -> Floats:
@@ -192,7 +218,8 @@ class TieBreak:
         if self._columns is None:
             return self._first_sums(rows)
         self._winners = None
-        return self._sums_at(self._up_to_date(self._columns, rows), rows)
+        self._bring_up_to_date(self._columns, rows)
+        return self._sums_at(rows)
 
     def _first_sums(self, rows: Rows) -> Floats:
         """The sums of a decision on its own: nothing is laid out for a replica that may never come."""
@@ -207,77 +234,109 @@ class TieBreak:
         self._first = (rows, total)
         return total
 
-    def _after_few(self, columns: list[_Column], rows: Rows) -> Rows | None:
+    def _after_few(self, rows: Rows) -> Rows | None:
         """The winners after a change of a few sums, where the same rows tie as before; None: all must be compared."""
         if self._winners is None or self._stale is None or self._winners.rows is not rows:
             return None
         for row in self._stale:
-            value = self._sums[row] = self._sum_at(columns, row)
+            value = self._sums[row] = self._sum_at(row)
             self._summed[row] = True
             self._winners.changed(row, value)
         self._stale = []
         return self._winners.settle(self._sums)
 
-    def _sum_at(self, columns: list[_Column], row: int) -> float:
+    def _sum_at(self, row: int) -> float:
         one = self._cycle.state.nodes.all_rows[row : row + 1]
         total = 0.0
-        for column in columns:  # plain additions in the order of whole columns
+        for column in self._speaking:  # plain additions in the order of whole columns
             if column.raw is not None:
                 total += column.at(self._cycle, row, one) * column.weight
         return total
 
-    def _sums_at(self, columns: list[_Column], rows: Rows) -> Floats:
+    def _sums_at(self, rows: Rows) -> Floats:
         whole = rows is self._cycle.state.nodes.all_rows
-        stale = np.flatnonzero(~self._summed) if whole else rows[~self._summed.take(rows)]
-        answered, self._answered = self._answered is rows, rows
+        if self._stale is None and FEW < len(rows) <= MANY:
+            stale = rows
+        else:
+            stale = np.flatnonzero(~self._summed) if whole else rows[~self._summed.take(rows)]
+        self._stale = []
         if 0 < len(stale) <= FEW:
             for row in stale.tolist():
-                self._sums[row] = self._sum_at(columns, row)
+                self._sums[row] = self._sum_at(row)
         elif len(stale):
-            total = np.zeros(len(stale))
-            for column in columns:
-                said = self._said(column, stale, answered=answered)
-                if said is not None:
-                    total += np.multiply(said, column.weight, dtype=np.float64)
+            total = self._total(stale, answered=self._answered is rows)
             self._sums[stale] = total
+            if len(stale) == len(rows):
+                self._answered = rows
+                self._summed[rows] = True
+                return total
         self._summed[stale] = True
-        self._stale = []
         return self._sums if whole else self._sums.take(rows)
 
-    def _up_to_date(self, columns: list[_Column], rows: Rows) -> list[_Column]:
+    def _total(self, rows: Rows, *, answered: bool) -> Floats:
+        """The sums of these rows; `answered`: of all of them it is known what the steady plugins add."""
+        total = np.zeros(len(rows))
+        for column in self._speaking:
+            if answered and column.shares is not None:
+                total += column.shares.take(rows)
+                continue
+            said = self._said(column, rows, answered=answered)
+            if said is not None:
+                share: Floats = np.multiply(said, column.weight, dtype=np.float64)
+                total += share
+                if column.shares is not None:
+                    column.shares[rows] = share
+        return total
+
+    def _bring_up_to_date(self, columns: list[_Column], rows: Rows) -> None:
         if self._first is not None:
             self._lay_out(columns, *self._first)
         if self._placed:
-            affected = columns if self._moved else self._affected(columns)
-            self._prepare([column.scorer for column in affected if self._moved or self._prepares_anew(column.scorer)])
-            for column in affected:
-                self._forget_changed(column)
-        self._placed, self._moved = [], False
+            self._follow(columns)
+            self._placed, self._moved = [], False
         for column in columns:
             if not column.measured:
                 if self._measure(column, rows):
                     self._all_stale()
                 column.lay_out(self._cycle)
-        return columns
+
+    def _follow(self, columns: list[_Column]) -> None:
+        """Forgets, or asks again at once, what the placements since have changed."""
+        affected, anew = self._affected(columns)
+        if self._moved:
+            affected, anew = columns, self._scorers
+            self._answered = None
+        self._prepare(anew)
+        self._outdate(self._placed)
+        for column in affected:
+            self._forget_changed(column)
 
     def _lay_out(self, columns: list[_Column], rows: Rows, sums: Floats) -> None:
         """The second of a run has come: what was said for the first is kept from now on."""
         self._first = None
+        size = len(self._cycle.state.nodes)
         for column in columns:
             column.lay_out(self._cycle)
-        size = len(self._cycle.state.nodes)
+            if self._steady(column.scorer):
+                column.shares = np.zeros(size) if column.has_opinion else None
+        self._speaking = [each for each in columns if each.has_opinion or not self._steady(each.scorer)]
         self._sums, self._summed = np.zeros(size), np.zeros(size, dtype=np.bool_)
         self._sums[rows] = sums
         self._summed[rows] = True
 
-    def _affected(self, columns: list[_Column]) -> list[_Column]:
-        """Those that a placement changes at all; it is the same for every replica."""
+    def _steady(self, scorer: Scorer) -> bool:
+        """True if a placement changes what it adds to the sum of the chosen row at most, as long as no other row moves."""
+        change = self._change(scorer.plugin)
+        if self._prepares_anew(scorer):
+            return False
+        return change == "nothing" or (change == "row" and scorer.normalizes is None)
+
+    def _affected(self, columns: list[_Column]) -> tuple[list[_Column], list[Scorer]]:
+        """Those that a placement changes at all, and those to be prepared anew; they are the same for every replica."""
         if self._changing is None:
-            self._changing = [
-                column
-                for column in columns
-                if self._change(column.scorer.plugin) != "nothing" or self._prepares_anew(column.scorer)
-            ]
+            anew = [column.scorer for column in columns if self._prepares_anew(column.scorer)]
+            changed = [each for each in columns if each.scorer in anew or self._change(each.scorer.plugin) != "nothing"]
+            self._changing = (changed, anew)
         return self._changing
 
     def _prepares_anew(self, scorer: Scorer) -> bool:
@@ -293,17 +352,24 @@ class TieBreak:
         if change == "row":
             for row in self._placed:
                 column.ask_again(self._cycle, row)
-            self._outdate(self._placed)
+            if self._moved or column.scorer.normalizes is not None:
+                column.measured = False
         elif change == "everything":
             local = None if self._moved or column.raw is None else column.scorer.local
             for row in self._placed:
-                self._forget(column, None if local is None else local.changed_rows(self._cycle, row))
-        if self._moved or (change != "nothing" and column.scorer.normalizes is not None):
+                rows = None if local is None else local.changed_rows(self._cycle, row)
+                if rows is not None and column.ask_nearby(self._cycle, rows):
+                    self._outdate(rows)
+                else:
+                    self._forget(column, rows)
+        elif self._moved:
             column.measured = False
 
     def _forget(self, column: _Column, rows: Rows | None) -> None:
         if column.scorer.normalizes is None:
             self._answered = None
+        else:
+            column.measured = False
         if rows is None:
             if column.raw is not None:
                 self._all_stale()
@@ -314,10 +380,16 @@ class TieBreak:
 
     def _outdate(self, rows: Rows | list[int]) -> None:
         """The sums of these rows are stale."""
-        self._summed[rows] = False
-        if self._stale is not None:
-            few = len(rows) <= FEW and len(self._stale) <= FEW
-            self._stale = list({*self._stale, *map(int, rows)}) if few else None
+        if len(rows) > FEW:
+            self._summed[rows] = False
+            self._stale = None
+            return
+        for row in map(int, rows):
+            self._summed[row] = False
+            if self._stale is not None and row not in self._stale:
+                self._stale.append(row)
+        if self._stale is not None and len(self._stale) > 2 * FEW:
+            self._stale = None
 
     def _all_stale(self) -> None:
         self._summed[:] = False

@@ -20,7 +20,7 @@ workload's counted requests. An answer of a megabyte is one round trip as an ans
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -85,97 +85,99 @@ def _fresh_until(state: ClusterState, own: Name, found: Sequence[Channel]) -> fl
 def _channels(state: ClusterState, own: Name) -> list[Channel]:
     found: dict[Name, Channel] = {}
     ours = [state.workloads[key] for key in state.graph.named.get(own, ())]
+    written = _spellings(own[0], own)
     for workload in ours:
         _own_side(workload, found)
     for key in state.graph.mentioned_by.get(own, ()):
         if key.namespace == own[0] and key.name != own[1]:
-            _other_side(state.workloads[key], own, found)
-    measured = [_side(state, workload) for workload in ours]
+            _other_side(state.workloads[key], written, found)
+    measured = [workload for workload in ours if _is_fresh(state, workload)]
     for channel in found.values():
-        _measure(state, measured, own, channel)
+        for workload in measured:
+            sent = _one_side(workload, _spellings(own[0], channel.peer), channel)
+            channel.sent = sent if channel.sent is None else _more(channel.sent, sent)
+        if channel.peer[0] == own[0]:
+            _measure_there(state, written, channel)
         _direct(state, own, channel)
     _weigh([each for each in found.values() if each.affinity > 0 or each.synchronous is not None or each.traffic])
     return list(found.values())
 
 
 def _own_side(workload: Workload, found: dict[Name, Channel]) -> None:
-    for name in dict.fromkeys((*(workload.affinity or ()), *(workload.traffic or ()), *workload.synchronous)):
+    affinity, synchronous = workload.affinity, workload.synchronous
+    for name in dict.fromkeys((*(affinity or ()), *(workload.traffic or ()), *synchronous)):
         users = name.startswith(USERS)
         peer = ("", name) if users else peer_name(workload.key.namespace, name)
         channel = found.get(peer)
         if channel is None:
             channel = found[peer] = Channel(peer, users=users)
-        priority = amount(workload.affinity, name)
+        priority = amount(affinity, name)
         channel.affinity += priority
-        channel.called |= users
-        channel.calls |= not users and (priority > 0 or name in workload.synchronous)
-        if name in workload.synchronous:
-            channel.synchronous = bool(channel.synchronous) or workload.synchronous[name]
+        if users:
+            channel.called = True
+        elif priority > 0 or name in synchronous:
+            channel.calls = True
+        if name in synchronous:
+            channel.synchronous = bool(channel.synchronous) or synchronous[name]
 
 
-def _other_side(workload: Workload, own: Name, found: dict[Name, Channel]) -> None:
+def _other_side(workload: Workload, written: tuple[str, ...], found: dict[Name, Channel]) -> None:
+    """What a peer says of the workload that it writes so."""
     peer = (workload.key.namespace, workload.key.name)
-    channel = found.setdefault(peer, Channel(peer))
-    for name in _spellings(workload, own):
-        priority = amount(workload.affinity, name)
+    channel = found.get(peer)
+    if channel is None:
+        channel = found[peer] = Channel(peer)
+    affinity, synchronous = workload.affinity, workload.synchronous
+    if not affinity and not synchronous:
+        return
+    for name in written:
+        priority = amount(affinity, name)
         channel.affinity += priority
-        channel.called |= priority > 0 or name in workload.synchronous
-        if name in workload.synchronous:
-            channel.synchronous = bool(channel.synchronous) or workload.synchronous[name]
+        channel.called |= priority > 0 or name in synchronous
+        if name in synchronous:
+            channel.synchronous = bool(channel.synchronous) or synchronous[name]
 
 
-def _spellings(workload: Workload, peer: Name) -> tuple[str, ...]:
-    """How this workload may write that peer."""
-    namespace, name = peer
-    if not namespace:
-        return (name,)
-    full = f"{namespace}/{name}"
-    return (name, full) if namespace == workload.key.namespace else (full,)
+def _spellings(namespace: str, peer: Name) -> tuple[str, ...]:
+    """How a workload of this namespace may write that peer."""
+    if not peer[0]:
+        return (peer[1],)
+    full = f"{peer[0]}/{peer[1]}"
+    return (peer[1], full) if peer[0] == namespace else (full,)
 
 
-class _Side(msgspec.Struct, frozen=True):
-    """What one workload measured, as far as it can be trusted; None: nothing, or too long ago."""
-
-    workload: Workload
-    traffic: Mapping[str, float] | None
-    requests: Mapping[str, float] | None
-    calls: Mapping[str, float] | None
+def _is_fresh(state: ClusterState, workload: Workload) -> bool:
+    """True if what it measured can be trusted."""
+    return not is_stale(workload.measured_at, now=state.now, max_age=state.max_age)
 
 
-def _side(state: ClusterState, workload: Workload) -> _Side:
-    if is_stale(workload.measured_at, now=state.now, max_age=state.max_age):
-        return _Side(workload, None, None, None)
-    return _Side(workload, workload.traffic, workload.requests, workload.calls)
-
-
-def _measure(state: ClusterState, ours: Sequence[_Side], own: Name, channel: Channel) -> None:
+def _measure_there(state: ClusterState, written: tuple[str, ...], channel: Channel) -> None:
     """The larger of what the two sides measured; a side that was measured and does not list the other saw nothing."""
-    for side in ours:
-        channel.sent = _more(channel.sent, _one_side(side, channel.peer, channel))
-    for key in state.graph.named.get(channel.peer, ()) if channel.peer[0] == own[0] else ():
-        side = _side(state, state.workloads[key])
-        channel.received = _more(channel.received, _one_side(side, own, channel))
+    for key in state.graph.named.get(channel.peer, ()):
+        workload = state.workloads[key]
+        if _is_fresh(state, workload):
+            channel.received = _more(channel.received, _one_side(workload, written, channel))
 
 
 def _more(one: float | None, other: float | None) -> float | None:
     return other if one is None else one if other is None else max(one, other)
 
 
-def _one_side(side: _Side, other: Name, channel: Channel) -> float | None:
+def _one_side(workload: Workload, names: tuple[str, ...], channel: Channel) -> float | None:
     """Notes bytes and requests; requests per second that this side sends, None if their direction was not counted."""
-    if side.traffic is None and side.requests is None and side.calls is None:
-        return None
-    names = _spellings(side.workload, other)
-    if side.traffic is not None:
+    traffic, requests, calls = workload.traffic, workload.requests, workload.calls
+    if traffic is not None:
         flow = 0.0
         for name in names:
-            flow += amount(side.traffic, name)
+            value = traffic.get(name)
+            if value is not None and known(value):
+                flow += float(value)
         channel.traffic = flow if channel.traffic is None else max(channel.traffic, flow)
-    if side.requests is not None:
-        counted = [float(side.requests[name]) for name in names if known(side.requests.get(name))]
+    if requests is not None:
+        counted = [float(requests[name]) for name in names if known(requests.get(name))]
         if counted:
             channel.rate = max(channel.rate or 0.0, sum(counted))
-    return None if side.calls is None else sum(amount(side.calls, name) for name in names)
+    return None if calls is None else sum(amount(calls, name) for name in names)
 
 
 def _direct(state: ClusterState, own: Name, channel: Channel) -> None:

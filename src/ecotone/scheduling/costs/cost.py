@@ -75,9 +75,10 @@ def cpu_ms(state: ClusterState, kind: PodKind, rows: Rows, *, model: Model = DEF
 def cpu_ms_at(state: ClusterState, kind: PodKind, row: int, *, model: Model = DEFAULT) -> float:
     """The same for a single node, which batches ask after every placement: the same operations on plain numbers.
 
-    Only the power is left to arrays, whose last digit may be another one.
+    Only the power is left to numpy: the last digit of Python's own may be another one.
     """
-    capacity, cores, power, slow = (float(column[row]) for column in _queues(state.nodes))
+    capacities, all_cores, powers, slows = _queues(state.nodes)
+    capacity, cores, power, slow = capacities.item(row), all_cores.item(row), powers.item(row), slows.item(row)
     before = max(0.0, 1 - available_at(state, row)[0] / capacity)
     known, worst = _measured_cpu(state)
     if worst is not None and not known[row]:
@@ -85,7 +86,7 @@ def cpu_ms_at(state: ClusterState, kind: PodKind, row: int, *, model: Model = DE
     after = before + max(state.pod_usage(kind)[0], LEAST_USE) / capacity
     steady = min(after, BUSY)
     free = 1 - steady
-    wait = float(np.power(np.array([steady]), np.array([power]))[0]) / (cores * free)
+    wait = float(np.power(steady, power)) / (cores * free)
     slope = wait * (power / steady + 1 / free)
     return model.service_ms * (wait + slow + slope * (after - steady) + before * slope)
 

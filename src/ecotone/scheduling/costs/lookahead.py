@@ -25,15 +25,19 @@ Pull = dict[int, float]
 def pull_of(state: ClusterState, own: Name, *, known: list[Channel] | None = None) -> tuple[Rows, Floats]:
     """The nodes a workload is drawn to, and with how many round trips per request each."""
     pull: Pull = {}
+    itself = frozenset({own})
     for channel in channels(state, own) if known is None else known:
-        _add(pull, _from(state, channel, frozenset({own}), own, FARTHEST), 1.0)
-    rows = np.array(sorted(pull), dtype=np.intp)
-    return rows, np.array([pull[row] for row in rows.tolist()], dtype=np.float64)
+        _add(pull, _from(state, channel, itself, own, FARTHEST), 1.0)
+    rows = sorted(pull)
+    return np.array(rows, dtype=np.intp), np.array([pull[row] for row in rows], dtype=np.float64)
 
 
 def _from(state: ClusterState, channel: Channel, seen: frozenset[Name], behind: Name, depth: int) -> Pull:
     """What one channel adds: its weight over the peer's pods, or over what draws the peer if it has none yet."""
     rows, counts = whereabouts(state, *channel.peer)
+    if len(rows) == 1:  # as of most peers: plain numbers are enough
+        number: int = counts.item()
+        return {rows.item(): number * (channel.weight / float(number))}
     if not len(rows):
         rows = _pinned(state, channel.peer)
         counts = np.ones(len(rows), dtype=np.int64)

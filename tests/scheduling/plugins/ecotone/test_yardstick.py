@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf, nan
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,3 +36,19 @@ def test_a_yardstick_stays_only_where_all_rows_agree(
     was, raw[index] = float(raw[index]), after
     if plugin.keeps_yardstick(yardstick, was, after):
         assert plugin.yardstick(evaluation.cycle, raw) == yardstick
+
+
+@settings(max_examples=200, deadline=None)
+@given(world=worlds, values=st.lists(VALUES, min_size=2, max_size=6))
+def test_a_row_by_itself_is_normalised_as_among_all(world: World, values: list[float]) -> None:
+    evaluation = Evaluation(FRAMEWORK, Cycle(world.state(), new_pod(world)))
+    if not len(evaluation.feasible):
+        return
+    (term,) = evaluation.terms
+    relative, rows = term.scorer.relative, evaluation.rows[:1]
+    assert relative is not None
+    raw = np.array(values)
+    yardstick = relative.yardstick(evaluation.cycle, raw)
+    together = relative.normalize_by(evaluation.cycle, raw, evaluation.rows, yardstick)
+    alone = [relative.normalize_by(evaluation.cycle, raw[one : one + 1], rows, yardstick)[0] for one in range(len(raw))]
+    np.testing.assert_array_equal(alone, together)

@@ -191,6 +191,9 @@ class ResponseTime:
             return np.where(values > best - _FORBIDDEN / 2, 100.0, 0.0)
         scale = SCALE_MS - best
         noticed = max(self._noticed_ms, -self._noticed_share * best)
+        if len(values) == 1:  # as every further replica of a batch asks: the same operations on a plain number
+            alone = best - values.item() - noticed
+            return np.array([100 * scale / (scale + max(alone, 0.0))])
         behind: Floats = np.maximum(0.0, best - values - noticed)
         return 100 * scale / (scale + behind)
 

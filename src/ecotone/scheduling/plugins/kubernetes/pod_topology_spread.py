@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from ecotone.model.arrays import Floats, Ints, Mask, Rows
 from ecotone.model.columns.nodes import NodeTable
 from ecotone.model.errors import InputError
-from ecotone.model.objects import Node, Pod
+from ecotone.model.objects import Node, Pod, PodKind
 from ecotone.model.selectors import NOTHING, LabelSelector, Requirement, SpreadConstraint
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.plugin import Change, Cycle, Event, Refusal, Rejection, Scores, pick
@@ -58,12 +58,39 @@ class _Spread(msgspec.Struct):
     weighed: Rows | None = None
     _present: Mask | None = None
     _fewest: int | None = None
+    _points: Floats | None = None
 
     def bump(self, row: int, by: int) -> None:
         self.per_row[row] += by
+        domain = self.codes.item(row)
         if self.counted is None or self.counted[row]:
-            self.counts[self.codes[row]] += by
+            self.counts[domain] += by
             self._fewest = None
+        if self._points is not None and domain < len(self.counts) - 1:
+            place, counts = (row, self.per_row) if self.by_host else (domain, self.counts)
+            self._points[place] = counts.item(place) * self.weight + (self.constraint.max_skew - 1)
+
+    @property
+    def by_host(self) -> bool:
+        return self.constraint.topology_key == HOSTNAME
+
+    def weigh(self, weight: float, candidates: Rows | None) -> None:
+        """What a pod more in a domain counts among these candidates."""
+        self.weight, self.weighed, self._points = weight, candidates, None
+
+    def points(self, rows: Rows | None) -> Floats:
+        """Of each of these rows (None: of all), to be read only: one placement changes a single figure of what is kept."""
+        if self._points is None:
+            counts = self.per_row if self.by_host else self.counts
+            self._points = np.multiply(counts, self.weight, dtype=np.float64)
+            self._points += float(self.constraint.max_skew - 1)
+            if self.by_host:
+                self._points[self.codes == len(self.counts) - 1] = 0.0
+            else:
+                self._points[-1] = 0.0
+        if self.by_host:
+            return self._points if rows is None else self._points.take(rows)
+        return self._points.take(self.codes if rows is None else self.codes.take(rows))
 
     @property
     def present(self) -> Mask:
@@ -95,6 +122,8 @@ class _Notebook(msgspec.Struct):
     followed: bool
     soft: list[_Spread] | None = None
     scored: Mask | None = None
+    counting: tuple[PodKind, list[_Spread]] | None = None
+    """Which of them count pods of the kind that was followed last; replicas are all of one."""
 
 
 class PodTopologySpread:
@@ -135,10 +164,14 @@ class PodTopologySpread:
         if pod.namespace != cycle.pod.namespace or pod.deleting:
             return
         notebook: _Notebook = cycle.scratch[self.name]
-        labels = cycle.state.usage.kinds.labels(pod.kind)
-        for spread in (*notebook.hard, *(notebook.soft or ())):
-            if _counts(spread.constraint.selector) and spread.constraint.selector.matches(labels):
-                spread.bump(row, by)
+        if notebook.counting is None or notebook.counting[0] is not pod.kind:
+            labels = cycle.state.usage.kinds.labels(pod.kind)
+            every = (*notebook.hard, *(notebook.soft or ()))
+            counting = [each for each in every if _counts(each.constraint.selector)]
+            counting = [each for each in counting if each.constraint.selector.matches(labels)]
+            notebook.counting = (pod.kind, counting)
+        for spread in notebook.counting[1]:
+            spread.bump(row, by)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Mask | None:
         mask: Mask | None = None
@@ -169,19 +202,21 @@ class PodTopologySpread:
             constraints = self._constraints(cycle.state, cycle.pod, SOFT)
             labelled = bool(cycle.pod.spec.spread) or not self.system
             notebook.soft = _spreads(cycle, constraints, all_labels=labelled) if constraints else []
+            notebook.counting = None
             notebook.scored = _labelled_rows(cycle.state.nodes, _keys(constraints)) if labelled else None
         for spread in notebook.soft:
             if spread.weighed is None or spread.weighed is not cycle.feasible:
-                spread.weight = log(_size(cycle, spread, notebook.scored) + 2)
-                spread.weighed = cycle.feasible
+                spread.weigh(log(_size(cycle, spread, notebook.scored) + 2), cycle.feasible)
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints | None:
         notebook = cycle.scratch[self.name]
         if not notebook.soft:
             return None
-        total = np.zeros(len(rows))
-        for spread in notebook.soft:
-            total += _points(spread, pick(spread.codes, rows, cycle), pick(spread.per_row, rows, cycle))
+        some = None if rows is cycle.state.nodes.all_rows else rows
+        first, *further = notebook.soft
+        total = first.points(some)
+        for spread in further:
+            total = total + spread.points(some)
         scores = half_up(total)
         if notebook.scored is not None:
             scores[~pick(notebook.scored, rows, cycle)] = 0
@@ -215,6 +250,11 @@ class PodTopologySpread:
             turned[~pick(scored, rows, cycle)] = 0
         return turned
 
+    def keeps_yardstick_nearby(self, yardstick: tuple[int, int], before: Scores, after: Scores) -> bool:
+        """A placement only adds points: the most stays unless it is exceeded, the fewest unless they were among those."""
+        most, fewest = yardstick
+        return bool(np.maximum.reduce(after) <= most and np.minimum.reduce(before) > fewest)
+
     def changed_rows(self, cycle: Cycle, row: int) -> Rows | None:
         """The nodes of the same domains; for host names the node itself."""
         notebook: _Notebook = cycle.scratch[self.name]
@@ -223,7 +263,7 @@ class PodTopologySpread:
         shared: list[Rows] = [
             _members(cycle.state.nodes, spread.constraint.topology_key)[spread.codes[row]]
             for spread in notebook.soft or ()
-            if spread.constraint.topology_key != HOSTNAME
+            if not spread.by_host
         ]
         if len(shared) == 1:
             return shared[0]  # which holds the row, too
@@ -305,10 +345,10 @@ def _count_pods(state: ClusterState, namespace: str, spread: _Spread) -> None:
         return
     for kind in state.usage.kinds.matching(selector, frozenset((namespace,))):
         rows, amounts = state.usage.where(kind)
-        spread.per_row[rows] += amounts
-    counted = spread.per_row if spread.counted is None else spread.per_row * spread.counted
-    rows = np.flatnonzero(counted)
-    np.add.at(spread.counts, spread.codes[rows], counted[rows])
+        if len(rows):
+            spread.per_row[rows] += amounts
+            counted = amounts if spread.counted is None else amounts * spread.counted[rows]
+            np.add.at(spread.counts, spread.codes[rows], counted)
     spread.counts[-1] = 0
 
 
@@ -365,20 +405,6 @@ def _size(cycle: Cycle, spread: _Spread, scored: Mask | None) -> int:
     seen = np.zeros(len(spread.counts), dtype=np.bool_)
     seen[pick(spread.codes, rows, cycle)] = True
     return int(np.count_nonzero(seen))
-
-
-def _points(spread: _Spread, codes: Rows, per_row: Ints) -> Floats:
-    constant = float(spread.constraint.max_skew - 1)
-    if spread.constraint.topology_key == HOSTNAME:
-        points: Floats = np.multiply(per_row, spread.weight, dtype=np.float64)
-        points += constant
-        unlabelled = codes == len(spread.counts) - 1
-        if unlabelled.any():
-            points[unlabelled] = 0.0
-        return points
-    table: Floats = np.multiply(spread.counts, spread.weight, dtype=np.float64) + constant
-    table[-1] = 0.0
-    return table.take(codes)
 
 
 def _crowd(spread: _Spread, row: int) -> str:
