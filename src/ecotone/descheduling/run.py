@@ -108,11 +108,11 @@ class Run:
         return self.started_lately([each for each in own if each.node == pod.node])
 
     def started_lately(self, pods: Iterable[Pod], *, startup: float = 0.0) -> bool:
-        """True if one of them became ready, or should have, less than a cool-down ago: CPU figures may be of its start.
+        """True if one of them became ready, or should have, so lately that CPU figures may be of its start.
 
-        Small nodes take their time to start many pods.
+        That is as far back as figures reach, and at least a cool-down: small nodes take their time to start many pods.
         """
-        lately = self.state.now - self.settings.cool_down
+        lately = self.state.now - max(self.settings.cool_down, self.settings.reach)
         return any(_started(pod, startup) > lately for pod in pods)
 
     def mates(self, kinds: Iterable[PodKind]) -> set[WorkloadKey]:

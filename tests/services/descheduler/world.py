@@ -41,7 +41,7 @@ def app_group(**spec: Any) -> Object:
         "apiVersion": "ecotone.dev/v1alpha1",
         "kind": "AppGroup",
         "metadata": {"name": "shop", "namespace": "default", "generation": 1},
-        "spec": {"name": "shop", "runPeriod": 1, **spec},
+        "spec": {"name": "shop", "runPeriod": 1, "window": "1s", **spec},
     }
 
 

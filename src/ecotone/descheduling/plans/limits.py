@@ -19,7 +19,8 @@ PodsOf = dict[WorkloadKey, list[Pod]]
 class Care:
     """`horizon`: seconds in which a gain must have paid for the way; `startup`: seconds from binding to Ready, as far as
     known, and `patience`: how much longer a step may take; `togetherMs`: what all replicas on single nodes must save, and
-    `apart` forbids it; `moveMs`: what a moved pod must save; `rising`: times the CPU a new load may come to need.
+    `apart` forbids it; `moveMs`: what a moved pod must save; `rising`: times the CPU a new load may come to need; `wrong`:
+    the part of the time spent waiting for CPU that figures of a window may be wrong by.
     """
 
     horizon: float = 300.0
@@ -29,6 +30,7 @@ class Care:
     apart: bool = False
     moveMs: float = 0.1  # noqa: N815
     rising: float = 2.0
+    wrong: float = 0.25
 
 
 def pods_by_workload(state: ClusterState) -> PodsOf:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ecotone.descheduling.plans.complete_counts import CompleteCounts
 from ecotone.descheduling.plans.rates import Rates
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
@@ -22,7 +23,9 @@ def looked_at(snapshot: Snapshot, settings: DeschedulerSettings) -> Mapping[str,
         return snapshot.memory
     state = ClusterState.of(snapshot)
     rates = Rates(state)
+    counts = CompleteCounts(state.memory, now=state.now, reach=settings.reach)
     around = None if settings.only is None else {(key.namespace, key.name) for key in settings.only}
     for application in applications(state, around=around):
         rates.note(application)
-    return rates.write(snapshot.memory)
+        counts.note(application)
+    return counts.write(rates.write(snapshot.memory))

@@ -117,6 +117,12 @@ class Rates:
             return 0.0
         return max(rate - noted.before.get(name, 0.0) for name, rate in noted.flows.items())
 
+    def changing(self, application: CallGraph) -> bool:
+        """True if flows differ from the time before by more than chance, or are the first, and have not settled since."""
+        return any(
+            not self._settled(each) and (each.before is None or each.notable) for each in self._noted(application)
+        )
+
     def before(self, application: CallGraph) -> CallGraph | None:
         """The application with the flows of the time before, None if there was none."""
         known = [noted.before for noted in self._noted(application) if noted.before is not None]

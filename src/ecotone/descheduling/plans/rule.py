@@ -11,9 +11,12 @@ as replacements are Ready.
 Plans are made for the flows that the next measurement will show if things go on (`rates`). A first measurement says too
 little about the CPU that a load will need: then a plan must pay with `rising` times the CPU as well. While a load grows some
 calls are counted later than others: a plan must pay with them all (`late_counts`). Starting takes CPU,
-too, and nodes look busy for as long as their figures reach back: until a cool-down after a pod of it has started, an
-application moves for shorter ways alone, or every move would be the ground for another. A plan that rests on figures which
-nobody has measured yet waits for them (`missing`), unless it pays whatever they turn out to be.
+too, and nodes look busy for as long as their figures reach back: until a pod of it has run for longer than that, an
+application moves for shorter ways alone, or every move would be the ground for another. So it does while its load changes, if
+CPU is measured over a window: of CPU used before and requests that came since nobody can tell what a request needs. Nor do such
+figures show a new call before it has been made for a window's length (`complete_counts`), and of the CPU that they promise to
+save only what is more than they may be wrong by counts. A plan that rests on figures which nobody has measured yet waits for
+them (`missing`), unless it pays whatever they turn out to be.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from ecotone.descheduling.eligibility import budgets_of
 from ecotone.descheduling.grounds import Grounds
 from ecotone.descheduling.missing import unmeasured
 from ecotone.descheduling.plans import plan as plans_in
+from ecotone.descheduling.plans.complete_counts import CompleteCounts
 from ecotone.descheduling.plans.late_counts import late_loss
 from ecotone.descheduling.plans.limits import Care, limits_of
 from ecotone.descheduling.plans.orders import Order, Spare, judged, orders
@@ -85,6 +89,7 @@ class _Run(Run):
         self._under_way: list[MovePlan] = []
         self._counted: set[WorkloadKey] = set()
         self._rates = Rates(self.state)
+        self._counts = CompleteCounts(self.state.memory, now=self.state.now, reach=settings.reach)
         self._rest = AtRest(self.state.memory, now=self.state.now)
         self._asked: list[Asked] = []
         self._left: list[Asked] = []
@@ -106,6 +111,7 @@ class _Run(Run):
             pods = {key: [pod for pod in own if pod.is_peer] for key, own in found.items()}
             self._counted |= keys
             self._rates.note(application)
+            self._counts.note(application)
             ahead, movable = self._rates.ahead(application), self._free(application, pods)
             asked = Asked(ahead, pods, movable, busy=bool(keys & busy))
             self._asked.append(asked)
@@ -119,7 +125,7 @@ class _Run(Run):
         self.tell(silent, "no traffic of it was seen when it was measured")
         take_best_moves(self, without=self._counted | busy | idle | silent)
         memory = self._turns.write(self._rates.write(plans_in.write(self.memory(), self._under_way)))
-        return Decisions(tuple(self.moves), self._rest.write(memory))
+        return Decisions(tuple(self.moves), self._counts.write(self._rest.write(memory)))
 
     def _idle_members(self) -> set[WorkloadKey]:
         """Workloads of counted applications that receive no requests now: moving them gains nothing."""
@@ -316,10 +322,15 @@ class _Run(Run):
             twice = ", doubled for a return to where it came from" if returns else ""
             return _NoPlan(f"{saves}, less than the {least:.4g} ms of {settings}{twice}")
         ways = prediction.network(np.stack([application.counts, target]).astype(np.float64))
-        if ways[0] - ways[1] < least and self._starting(application, pods):
-            return _NoPlan(
-                f"{saves}, but too little by shorter ways, and CPU figures may still show its pods' start", waits=True
-            )
+        shorter = float(ways[0] - ways[1])
+        if shorter < least and (doubt := self._doubt(application, pods)) is not None:
+            return _NoPlan(f"{saves}, but too little by shorter ways, and {doubt}", waits=True)
+        noise = self._noise(here - float(ways[0]))
+        if noise > 0.0 and shorter + max(0.0, here - there - shorter - noise) < least:
+            return _NoPlan(f"{saves}, but hardly more than figures of CPU use may be wrong by")
+        uncounted = self._counts.missing(application, target)
+        if uncounted is not None:
+            return _NoPlan(f"{saves}, but calls of {uncounted} may not all be counted yet", waits=True)
         if not self._pays_when_risen(application, target, least):
             return _NoPlan(f"{saves}, but not if its CPU use, measured once so far, is {self.care.rising:g} times that")
         if here - there - self._late_loss(application, target) < least:
@@ -362,10 +373,18 @@ class _Run(Run):
             return 0.0
         return late_loss(application, target, before=self._rates.before(application), growth=growth)
 
-    def _starting(self, application: CallGraph, pods: dict[WorkloadKey, list[Pod]]) -> bool:
-        """True if some pod of it became ready so lately that figures of CPU use may be those of its start."""
+    def _noise(self, cpu: float) -> float:
+        """Milliseconds that CPU figures of a window may be wrong by, where a request waits so long for CPU by them."""
+        return self.care.wrong * cpu if self.settings.reach > 0.0 else 0.0
+
+    def _doubt(self, application: CallGraph, pods: dict[WorkloadKey, list[Pod]]) -> str | None:
+        """Why its figures of CPU use may not be what its requests need; None if they are."""
         own = [pod for kind in application.kinds for pod in pods.get(kind.workload, [])]
-        return self.started_lately(own, startup=self.care.startup)
+        if self.started_lately(own, startup=self.care.startup):
+            return "CPU figures may still show its pods' start"
+        if self.settings.reach > 0.0 and self._rates.changing(application):
+            return "CPU figures may still be of another load"
+        return None
 
     def _pays_when_risen(self, application: CallGraph, target: Ints, least: float) -> bool:
         if not self._rates.new(application):

@@ -30,7 +30,8 @@ class DeschedulerSettings:
     knows and the snapshot does not. `only`: the workloads that are looked at, when everything else stays anyway, so that a
     round about one application does not go through the whole cluster. `told`: is told of workloads that stay by a decision
     about their whole application, and why. `unmeasured`: is told of figures that a move rests on and nobody has measured;
-    moves then do not wait for them. None of these four is ever part of a profile.
+    moves then do not wait for them. `reach`: how far back figures of CPU use reach from the moment they are read, 0 if they are
+    of that moment; whoever reads them knows. None of these five is ever part of a profile.
     """
 
     rule: str = "best-gain"
@@ -57,6 +58,7 @@ class DeschedulerSettings:
     only: frozenset[WorkloadKey] | None = None
     told: Callable[[WorkloadKey, str], None] | None = None
     unmeasured: Callable[[Sequence[str]], None] | None = None
+    reach: float = 0.0
 
 
 BEST_GAIN = DeschedulerSettings()

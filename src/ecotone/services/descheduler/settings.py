@@ -7,11 +7,14 @@ from typing import TypeVar
 
 from ecotone.kube.lease import LeaseTimes
 from ecotone.manifests import wire
+from ecotone.model.errors import InputError
 from ecotone.scheduling.profiles.descheduler import SINGLE_REPLICAS, DeschedulerSettings
 from ecotone.scheduling.profiles.policies import built_in_policy
 from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.profiles.windows import parse_window
 from ecotone.telemetry.prometheus import PrometheusSettings
+from ecotone.telemetry.window import DEFAULT_WINDOW
+from ecotone.telemetry.window import parse_window as figures_window
 
 T = TypeVar("T")
 
@@ -44,9 +47,7 @@ class DeschedulerProgramSettings:
 
 def chosen(group: wire.AppGroup, profile: Profile) -> tuple[Profile, DeschedulerSettings | None]:
     """The policy and settings of one application: its own words first, then the profile's."""
-    said = group.spec.descheduler
-    if said is None:
-        return profile, profile.descheduler
+    said = group.spec.descheduler or wire.DeschedulerSpec()
     if said.policy:
         # Whoever may write an AppGroup is not trusted with code: a plugin's file is no policy here.
         profile = built_in_policy(said.policy)
@@ -64,7 +65,16 @@ def chosen(group: wire.AppGroup, profile: Profile) -> tuple[Profile, Descheduler
         max_moves=_else(said.max_moves_per_run, settings.max_moves),
         windows=tuple(said.windows) or settings.windows,
         single_replicas=_else(single, settings.single_replicas),
+        reach=reach_of(group),
     )
+
+
+def reach_of(group: wire.AppGroup) -> float:
+    """Seconds that figures of CPU use reach back: their window, and as much until they are scraped, written and read."""
+    try:
+        return 2 * (figures_window(group.spec.window) if group.spec.window else DEFAULT_WINDOW)
+    except InputError:  # the monitor says so, and takes its own
+        return 2 * DEFAULT_WINDOW
 
 
 def _else(given: T | None, default: T) -> T:
