@@ -64,3 +64,19 @@ def test_what_is_remembered_reads_back(tmp_path: Path) -> None:
     found = state.load(Paths(tmp_path))
     assert found is not None
     assert (found.topology, found.share) == (topology, 0.25)
+
+
+def test_a_node_offers_the_scenarios_cores_or_what_it_gets_of_the_machine() -> None:
+    topology = topology_of(load_scenario("sock-shop-100ms"))
+    node = topology.nodes[0]
+    as_written, as_it_is = BedState(topology, 0.25), BedState(topology, 0.25, offered=0.25)
+    assert (as_written.millicores(node), as_written.core) == (node.spec.cpu, 0.25)
+    assert (as_it_is.millicores(node), as_it_is.core) == (node.spec.cpu / 4, 1.0)
+
+
+def test_a_bed_is_remembered_with_what_its_nodes_offer(tmp_path: Path) -> None:
+    topology = topology_of(load_scenario("sock-shop-100ms"))
+    state.save(Paths(tmp_path), BedState(topology, 0.25, offered=0.25))
+    found = state.load(Paths(tmp_path))
+    assert found is not None
+    assert found.offered == 0.25

@@ -65,15 +65,30 @@ class Bed:
         """Of a machine's core that one core of the scenario gets."""
         return self._running().share
 
+    @property
+    def offered(self) -> float:
+        """Cores that kubelets offer for each of the scenario's."""
+        return self._running().offered
+
+    @property
+    def core(self) -> float:
+        """Of a machine's core that one core gets which a kubelet offers."""
+        return self._running().core
+
     def up(
         self,
         topology: Topology,
         *,
         images: Sequence[Path],
         cores: float = DEFAULT_CORES,
+        real_cores: bool = False,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Brings the whole bed up; whatever fails, everything that was started is taken down again."""
+        """Brings the whole bed up; whatever fails, everything that was started is taken down again.
+
+        All nodes together get `cores` of the machine. Their kubelets offer the scenario's cores, of which each is then a small
+        part of a real one; with `real_cores` they offer what they get, and whoever asks for CPU must ask for as much less.
+        """
         requirements.check(self.binaries)
         if self._state is not None:
             raise InputError(
@@ -91,7 +106,8 @@ class Bed:
                 f"node {too_large[0].name} has {too_large[0].spec.cpu} millicores, this machine {os.cpu_count()} cores",
                 hint="kubelets offer no more than the machine has: scale the scenario's CPU down",
             )
-        self._state = BedState(topology, quota_share(topology.nodes, cores=cores))
+        share = quota_share(topology.nodes, cores=cores)
+        self._state = BedState(topology, share, offered=share if real_cores else 1.0)
         self._save()
         RECORD.write_text(str(self.paths.root.resolve()))
         try:
@@ -249,7 +265,8 @@ class Bed:
         )
 
     def _runtime(self, node: BedNode) -> NodeRuntime:
-        return NodeRuntime(node, self.paths.node(node.name), self._plane, self.binaries)
+        millicores = self._running().millicores(node)
+        return NodeRuntime(node, self.paths.node(node.name), self._plane, self.binaries, millicores=millicores)
 
     def _not_ready(self) -> list[str]:
         rows = [row.split() for row in self.kubectl("get", "nodes", "--no-headers", check=False).splitlines()]

@@ -40,9 +40,9 @@ def exposition(bed: BedState, *, seconds: float) -> str:
             used, held = cgroups.cpu_seconds(node), cgroups.memory_bytes(node)
         except OSError:
             continue  # switched off
-        # Scenario cores: a node's share of the machine counts as the cores the scenario says it has.
-        busy = used / bed.share
-        idle = max(0.0, node.spec.cpu / 1000 * seconds - busy)
+        # A node's share of the machine counts as the cores that its kubelet offers.
+        busy = used / bed.core
+        idle = max(0.0, bed.millicores(node) / 1000 * seconds - busy)
         label = f'node="{node.name}"'
         cpu.append(f'node_cpu_seconds_total{{{label},cpu="0",mode="user"}} {busy:.3f}')
         cpu.append(f'node_cpu_seconds_total{{{label},cpu="0",mode="idle"}} {idle:.3f}')

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from ecotone.testbed.layout import RECORD, Paths, Topology
+from ecotone.testbed.layout import RECORD, BedNode, Paths, Topology
 from ecotone.testbed.processes import Daemon, alive
 
 
@@ -21,6 +21,16 @@ class BedState:
     topology: Topology
     share: float  # of a machine core that one scenario core gets
     daemons: list[Daemon] = field(default_factory=list)
+    offered: float = 1.0  # cores that kubelets offer for each of the scenario's: all of them, or what they really are
+
+    @property
+    def core(self) -> float:
+        """Of a machine core that one core gets which a kubelet offers."""
+        return self.share / self.offered
+
+    def millicores(self, node: BedNode) -> int:
+        """What the node's kubelet offers."""
+        return round(node.spec.cpu * self.offered)
 
     def daemon(self, name: str) -> Daemon | None:
         return next((each for each in reversed(self.daemons) if each.name == name), None)

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from ecotone.experiments.bed.agreement import Played, placements, visit_costs
+from ecotone.experiments.bed.fitting import asking_for
 from ecotone.experiments.bed.overhead import cost, per_visit, with_overhead
 from ecotone.experiments.bed.playing.contenders import ALL, upstream_policy
 from ecotone.experiments.bed.scenarios import Schedule, pinned, scaled, sock_shop
+from ecotone.model.quantity import milli
+from ecotone.services.install import installation
 from ecotone.testbed.application.users import Sent, plans
+from ecotone.testbed.application.workload import application_objects
 from ecotone.testbed.layout import quota_share, topology_of
 
 SCHEDULE = Schedule(warmup=40.0, phase=60.0, users=7)
@@ -112,3 +116,28 @@ def one(trial: int, spent: float, **more: Any) -> Played:
 def test_what_a_visit_costs_is_taken_over_all_runs() -> None:
     assert visit_costs([one(0, 0.3), one(1, 0.5)]) == pytest.approx({"web": 0.003})
     assert visit_costs([]) == {}
+
+
+def _asked(objects: list[dict[str, Any]]) -> list[tuple[str, str, int, str]]:
+    """Workload, container, millicores and memory of everything that asks for CPU."""
+    found = []
+    for each in objects:
+        pod = each.get("spec", {}).get("template", {}).get("spec", {})
+        for container in (*pod.get("initContainers", ()), *pod.get("containers", ())):
+            amounts = container.get("resources", {}).get("requests", {})
+            if "cpu" in amounts:
+                name = each["metadata"]["name"]
+                found.append((name, container["name"], milli(amounts["cpu"]), amounts["memory"]))
+    return found
+
+
+def test_where_nodes_offer_an_eighth_everything_asks_for_an_eighth_of_the_cpu_and_for_all_of_the_memory() -> None:
+    objects = [
+        *application_objects(SCENARIO, namespace="shop", scheduler="ecotone"),
+        *installation(("monitor", "probe", "scheduler"), image="ecotone"),
+    ]
+    whole, less = _asked(objects), _asked([asking_for(0.125, each) for each in objects])
+    assert len(whole) > len(SCENARIO.application.services)
+    expected = [(name, container, max(1, round(cpu / 8)), memory) for name, container, cpu, memory in whole]
+    assert less == expected
+    assert _asked([asking_for(1.0, each) for each in objects]) == whole

@@ -7,9 +7,12 @@ for the scale. What all nodes share (names, figures, our programs) is on a node 
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from math import inf
+from typing import Any
 
+from ecotone.model import quantity
 from ecotone.model.selectors import Taint
 from ecotone.sim.scenario.schema import Link, NetworkSpec, NodeSpec, Scenario, Service
 
@@ -50,6 +53,20 @@ def with_infrastructure(scenario: Scenario, *, cpu: int) -> Scenario:
     links = [((INFRASTRUCTURE, node.name), _NEAR) for node in scenario.nodes]
     network = replace(scenario.network, links=(*scenario.network.links, *links))
     return replace(scenario, nodes=(*scenario.nodes, apart), network=network)
+
+
+def asking_for(part: float, given: dict[str, Any]) -> dict[str, Any]:
+    """The object, its pods asking for that part of the CPU they asked for, and limited to as much less; memory stays."""
+    template = given.get("spec", {}).get("template")
+    if template is None or part == 1.0:
+        return given
+    less = deepcopy(given)
+    pod = less["spec"]["template"]["spec"]
+    for container in (*pod.get("initContainers", ()), *pod["containers"]):
+        for amounts in container.get("resources", {}).values():
+            if "cpu" in amounts:
+                amounts["cpu"] = f"{max(1, round(part * quantity.milli(amounts['cpu'])))}m"
+    return less
 
 
 def direct(network: NetworkSpec, nodes: list[str]) -> NetworkSpec:

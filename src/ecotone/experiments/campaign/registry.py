@@ -28,7 +28,7 @@ class Options:
     """
 
     runs: int | None = None
-    seed: int = 0
+    seed: int = 1
     report: Path | None = None
     quick: bool = False
     latencies: Sequence[float] = ()

@@ -60,8 +60,8 @@ def dns_objects(*, node: str) -> list[dict[str, Any]]:
     ]
 
 
-def prometheus_objects(nodes: Sequence[BedNode], *, node: str, share: float) -> list[dict[str, Any]]:
-    """A Prometheus on `node` that collects from all of them; `share` of a machine core is one core of the scenario."""
+def prometheus_objects(nodes: Sequence[BedNode], *, node: str, core: float) -> list[dict[str, Any]]:
+    """A Prometheus on `node` that collects from all of them; `core` of a machine's is one of those that nodes offer."""
     rules = [{"apiGroups": [""], "resources": ["nodes/metrics"], "verbs": ["get"]}]
     container = {
         "name": "prometheus",
@@ -78,7 +78,7 @@ def prometheus_objects(nodes: Sequence[BedNode], *, node: str, share: float) -> 
         _config(
             "prometheus",
             MONITORING,
-            {"prometheus.yml": _prometheus_configuration(nodes), "rules.yml": _scenario_cores(share)},
+            {"prometheus.yml": _prometheus_configuration(nodes), "rules.yml": _offered_cores(core)},
         ),
         _deployment("prometheus", MONITORING, container, node=node),
         _service("prometheus", MONITORING, "prometheus", [{"name": "web", "port": 9090, "targetPort": 9090}]),
@@ -113,13 +113,13 @@ def _prometheus_configuration(nodes: Sequence[BedNode]) -> str:
     return json.dumps({"global": every, "rule_files": ["/config/rules.yml"], "scrape_configs": jobs}, indent=1)
 
 
-def _scenario_cores(share: float) -> str:
-    """A kubelet counts the machine's CPU seconds, while its node has the scenario's cores: pods' use is told in the latter.
+def _offered_cores(core: float) -> str:
+    """A kubelet counts the machine's CPU seconds, while it may offer other cores: pods' use is told in the latter.
 
     Otherwise a policy would take a pod that keeps a small node busy for one that uses next to nothing.
     """
-    rule = {"record": CPU_SERIES, "expr": f"{_AS_MEASURED} / {share!r}"}
-    return json.dumps({"groups": [{"name": "scenario-cores", "rules": [rule]}]}, indent=1)
+    rule = {"record": CPU_SERIES, "expr": f"{_AS_MEASURED} / {core!r}"}
+    return json.dumps({"groups": [{"name": "offered-cores", "rules": [rule]}]}, indent=1)
 
 
 def _account(name: str, namespace: str, rules: list[dict[str, Any]]) -> list[dict[str, Any]]:

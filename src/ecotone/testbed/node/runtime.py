@@ -26,13 +26,14 @@ SPARE_MEMORY = 256 * 2**20
 
 
 class NodeRuntime:
-    """The processes of one node; `daemons[0]` is its process 1."""
+    """The processes of one node, whose kubelet offers so many millicores; `daemons[0]` is its process 1."""
 
-    def __init__(self, node: BedNode, directory: Path, plane: ControlPlane, binaries: Path) -> None:
+    def __init__(self, node: BedNode, directory: Path, plane: ControlPlane, binaries: Path, *, millicores: int) -> None:
         self.node = node
         self.directory = directory
         self._plane = plane
         self._bin = binaries
+        self._millicores = millicores
 
     def write_configuration(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -134,7 +135,7 @@ class NodeRuntime:
             "allowedUnsafeSysctls": ["net.ipv4.ping_group_range"],
             # Every kubelet sees the whole machine; what is reserved leaves the node's own share allocatable.
             "kubeReserved": {
-                "cpu": f"{max(0, machine_cpu - self.node.spec.cpu)}m",
+                "cpu": f"{max(0, machine_cpu - self._millicores)}m",
                 "memory": str(max(SPARE_MEMORY, machine_memory - self.node.spec.memory)),
             },
         }

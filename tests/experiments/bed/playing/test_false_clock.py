@@ -9,15 +9,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from ecotone.experiments.bed.playing.false_clock import LIBRARIES, FalseClock
+from missing import lacking
 
 _ASK = "import sys, time\nfor _ in sys.stdin: print(time.time(), time.monotonic(), flush=True)"
 
 
-@pytest.mark.skipif(not LIBRARIES, reason="libfaketime is not installed")
 def test_a_running_program_sees_the_step_and_its_intervals_stay_true(tmp_path: Path) -> None:
+    if not LIBRARIES:
+        lacking("libfaketime is not installed")
     clock = FalseClock(tmp_path / "clock")
     pod: dict[str, Any] = {"containers": [{}]}
     clock.give_to(pod)

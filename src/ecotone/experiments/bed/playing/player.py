@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec.structs import replace as replace_fields
 
-from ecotone.experiments.bed.fitting import INFRASTRUCTURE
+from ecotone.experiments.bed.fitting import INFRASTRUCTURE, asking_for
 from ecotone.experiments.bed.overhead import per_visit
 from ecotone.experiments.bed.playing.contenders import Contender, upstream_policy
 from ecotone.experiments.bed.playing.false_clock import FalseClock
@@ -79,14 +79,14 @@ class Player:
     def prepare(self) -> None:
         """Names, figures, probe and monitor: what every contender finds there. All of it on one node but the probe."""
         home = self._home()
-        self.bed.apply(dns_objects(node=home))
-        self.bed.apply(prometheus_objects(self.bed.topology.nodes, node=home, share=self.bed.share))
+        self._apply(dns_objects(node=home))
+        self._apply(prometheus_objects(self.bed.topology.nodes, node=home, core=self.bed.core))
         parts = ("crds", "rbac", "priorities", "fairness", "admission", "monitor", "probe")
-        self.bed.apply(self._here(installation(parts, image=ECOTONE_IMAGE, prometheus=PROMETHEUS_URL)))
+        self._apply(self._here(installation(parts, image=ECOTONE_IMAGE, prometheus=PROMETHEUS_URL)))
         self._ready(SYSTEM, "deployment/coredns", "deployment/ecotone-monitor", "daemonset/ecotone-probe")
         self._ready(MONITORING, "deployment/prometheus")
         watched = {"runPeriod": 5, "window": "20s"}
-        self.bed.apply([{"apiVersion": _VERSION, "kind": "Cluster", "metadata": {"name": "all"}, "spec": watched}])
+        self._apply([{"apiVersion": _VERSION, "kind": "Cluster", "metadata": {"name": "all"}, "spec": watched}])
         self.wait_for_latencies()
 
     def wait_for_latencies(self) -> None:
@@ -122,6 +122,10 @@ class Player:
                     self.clock.give_to(each["spec"]["template"]["spec"])
         return objects
 
+    def _apply(self, objects: list[dict[str, Any]]) -> None:
+        """Whatever runs here asks for CPU as nodes offer it: what it asks for is the same part of a node as in the scenario."""
+        self.bed.apply([asking_for(self.bed.offered, each) for each in objects])
+
     def _ready(self, namespace: str, *workloads: str) -> None:
         for each in workloads:
             self.bed.wait_for_rollout(namespace, each, seconds=READY_SECONDS)
@@ -131,7 +135,7 @@ class Player:
         if self._policy == policy:
             return
         parts = ("scheduler", "descheduler")
-        self.bed.apply(self._here(installation(parts, image=ECOTONE_IMAGE, policy=policy)))
+        self._apply(self._here(installation(parts, image=ECOTONE_IMAGE, policy=policy)))
         self._ready(SYSTEM, "deployment/ecotone-scheduler", "deployment/ecotone-descheduler")
         self._policy = policy
 
@@ -224,16 +228,16 @@ class Player:
         services = creation_order(scenario.application.services, derive(seed, "trial", trial))
         shuffled = replace(scenario, application=replace(scenario.application, services=tuple(services)))
         group: dict[str, Any] = {"runPeriod": 5, "window": "20s", "name": scenario.application.name, "dialect": "envoy"}
-        self.bed.apply(application_objects(shuffled, namespace=namespace, scheduler=contender.scheduler))
+        self._apply(application_objects(shuffled, namespace=namespace, scheduler=contender.scheduler))
         if contender.cool_down > 0:
             group["descheduler"] = {"coolDownSeconds": round(contender.cool_down)}
         if scenario.qos is not None:
             group["qos"] = {"latency": {tier: 1000 * seconds for tier, seconds in scenario.qos.latency.items()}}
         for entry, port in entries(scenario).items():
             proxy = input_proxy(f"{namespace}/{entry}:{PORT}", image=ENVOY_IMAGE, host_port=port)
-            self.bed.apply(_only_where_users_enter(proxy, entry, scenario))
+            self._apply(_only_where_users_enter(proxy, entry, scenario))
         metadata = {"name": scenario.application.name, "namespace": namespace}
-        self.bed.apply([{"apiVersion": _VERSION, "kind": "AppGroup", "metadata": metadata, "spec": group}])
+        self._apply([{"apiVersion": _VERSION, "kind": "AppGroup", "metadata": metadata, "spec": group}])
         self._wait_until_settled(namespace)
         if any(fits_nowhere(each) for each in self._pods(namespace)):
             time.sleep(SECOND_THOUGHT_SECONDS)  # a scheduler may still find room

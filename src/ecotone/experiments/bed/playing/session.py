@@ -28,7 +28,9 @@ def session(
     with ended_in_order(), TemporaryDirectory(prefix="ecotone-experiment-") as folder:
         bed = Bed(Path(folder) / "bed")
         false_clock = FalseClock(Path(folder) / "clock") if clock else None
-        bed.up(topology_of(scenario), images=list(all_images(bed.binaries, say=say).values()), cores=cores, say=say)
+        images = list(all_images(bed.binaries, say=say).values())
+        # A policy that predicts how long a request takes must be told how fast its nodes are.
+        bed.up(topology_of(scenario), images=images, cores=cores, real_cores=True, say=say)
         try:
             player = Player(bed, Path(folder) / "runs", say, false_clock)
             player.prepare()
