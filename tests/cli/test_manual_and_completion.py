@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 
@@ -13,6 +12,7 @@ from cli.running import Run
 from ecotone.cli import VERBS
 from ecotone.cli.manual import page
 from ecotone.scheduling import POLICIES
+from missing import need_programs
 
 
 def plain(line: str) -> str:
@@ -45,8 +45,8 @@ def test_no_line_is_a_request_by_accident(manual: list[str]) -> None:
         assert not line.startswith(".") or line[1:].split()[0] in known, line
 
 
-@pytest.mark.skipif(shutil.which("groff") is None, reason="groff is not installed")
 def test_man_formats_it_without_a_warning(manual: list[str]) -> None:
+    need_programs(["groff"], hint="apt-get install groff")
     done = subprocess.run(
         ["groff", "-man", "-ww", "-Tascii", "-z"], input="\n".join(manual), capture_output=True, text=True, check=False
     )

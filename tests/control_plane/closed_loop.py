@@ -51,7 +51,7 @@ def app_group(**spec: Any) -> dict[str, Any]:
         "apiVersion": "ecotone.dev/v1alpha1",
         "kind": "AppGroup",
         "metadata": {"name": "shop"},
-        "spec": {"name": "shop", "runPeriod": 1, "descheduler": {"coolDownSeconds": 0}, **spec},
+        "spec": {"name": "shop", "runPeriod": 1, "window": "1s", "descheduler": {"coolDownSeconds": 0}, **spec},
     }
 
 

@@ -43,7 +43,7 @@ def build(cluster: Cluster) -> None:
         cluster.call("POST", BUDGETS, budget)
     for name in SCALED_BY_OTHERS:
         cluster.call("POST", AUTOSCALERS, _autoscaler(name))
-    group = {"name": "stress", "runPeriod": 1, "qos": {"latency": {"edge": 50, "cloud": 300}}}
+    group = {"name": "stress", "runPeriod": 1, "window": "1s", "qos": {"latency": {"edge": 50, "cloud": 300}}}
     body = {"apiVersion": "ecotone.dev/v1alpha1", "kind": "AppGroup", "metadata": {"name": "stress"}, "spec": group}
     cluster.call("POST", GROUPS, body)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from control_plane import binaries
 from control_plane.cluster import Cluster
-from documented.missing import lacking
 from examples.lines import CHART, lines_of
 from examples.transcripts import REPOSITORY
+from missing import lacking
 
 
 def test_the_chart_is_installed_as_documented(tmp_path: Path) -> None:

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from documented.missing import lacking
 from ecotone.model.errors import OutsideError
 from ecotone.testbed import requirements
 from ecotone.testbed.leftovers import leftovers
 from examples.lines import EXPERIMENT, lines_of, pages_of
+from missing import lacking
 
 KEPT = "docs/results"
 SECONDS = 600

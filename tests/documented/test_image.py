@@ -20,10 +20,10 @@ import pytest
 
 from control_plane.processes import Child, wait_until
 from documented.base_image import write_base
-from documented.missing import need_programs, need_root
 from ecotone.testbed.images.archive import NON_ROOT
 from examples.lines import IMAGE, lines_of
 from examples.transcripts import REPOSITORY
+from missing import need_programs, need_root
 from real_programs import tool
 
 BASE = "docker.io/library/python:3.11-slim"
@@ -68,7 +68,7 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     need_root("an image is built in a chroot, its registry has a network of its own")
-    need_programs(PROGRAMS)
+    need_programs(PROGRAMS, hint="make documented installs them")
     host = _host()
     (tmp_path / "docker").write_text(DOCKER.format(folder=tmp_path))
     (tmp_path / "docker").chmod(0o755)

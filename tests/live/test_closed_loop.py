@@ -210,26 +210,45 @@ def still(loop: Loop, *, groups: int) -> None:
 # The two-node trap
 
 
-def trap(cluster: Cluster, namespace: str, *, by: str) -> None:
+def trap_nodes(cluster: Cluster, policy: str) -> None:
+    """Two nodes for this policy's trap alone: pods of another one would weigh in its scores."""
+    left, right = f"{policy}-left", f"{policy}-right"
+    rtt = {left: {right: 3.0}, right: {left: 3.0}}
+    for name in rtt:
+        cluster.create(
+            node(name, labels={"trap": policy}, annotations={"ecotone.dev/latencies": json.dumps(rtt[name])})
+        )
+
+
+def untainted(cluster: Cluster) -> bool:
+    """A node that is new takes no pods until it has been seen alive."""
+    return not any(each["spec"].get("taints") for each in cluster.list("/api/v1/nodes"))
+
+
+def trap(cluster: Cluster, policy: str) -> None:
     """`far` prefers node `left`, and talks a little to `peer` on node `right`.
 
     Algorithm 1 alone, which the published descheduler compares, is for `right`; the default scores, which its scheduler
     adds, are for `left`: every eviction ends where it began.
     """
+    namespace, left, right = policy, f"{policy}-left", f"{policy}-right"
     cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     wait_until(lambda: has_account(cluster, namespace), timeout=120, what=f"account of {namespace}")
-    wish = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["left"]}
+    wish = {"key": "kubernetes.io/hostname", "operator": "In", "values": [left]}
     preferred = [{"weight": 100, "preference": {"matchExpressions": [wish]}}]
-    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
-    common: dict[str, Any] = {"namespace": namespace, "scheduler": by, "labels": {"app-group": namespace}}
+    far: dict[str, Any] = {
+        "affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}},
+        "nodeSelector": {"trap": policy},
+    }
+    common: dict[str, Any] = {"namespace": namespace, "scheduler": policy, "labels": {"app-group": namespace}}
     cluster.create(
-        deployment("far", replicas=2, affinity=affinity, annotations=talk("peer"), **common),
-        deployment("peer", nodeSelector={"kubernetes.io/hostname": "right"}, annotations=talk("far"), **common),
+        deployment("far", replicas=2, annotations=talk("peer"), **far, **common),
+        deployment("peer", nodeSelector={"kubernetes.io/hostname": right}, annotations=talk("far"), **common),
         {
             "apiVersion": VERSION,
             "kind": "AppGroup",
             "metadata": {"name": namespace, "namespace": namespace},
-            "spec": {"name": namespace, "runPeriod": 1, "descheduler": {"coolDownSeconds": 0}},
+            "spec": {"name": namespace, "runPeriod": 1, "window": "1s", "descheduler": {"coolDownSeconds": 0}},
         },
     )
 
@@ -248,10 +267,12 @@ def test_a_trap_of_two_nodes_keeps_the_published_rule_busy_and_ours_still(
 ) -> None:
     cluster = start_cluster(kwok=True)
     install_crds(cluster)
-    rtt = {"left": {"right": 3.0}, "right": {"left": 3.0}}
-    cluster.create(*(node(name, annotations={"ecotone.dev/latencies": json.dumps(rtt[name])}) for name in rtt))
+    policies = ("sophos", "ecotone")
+    for policy in policies:
+        trap_nodes(cluster, policy)
+    wait_until(partial(untainted, cluster), timeout=120, what="nodes that take pods")
     programs = {}
-    for policy in ("sophos", "ecotone"):
+    for policy in policies:
         placing = scheduler(cluster, *LEASE, f"--lease-name={policy}", policy=policy, name=policy)
         others = "ecotone" if policy == "sophos" else "sophos"
         moving = Program(
@@ -263,7 +284,7 @@ def test_a_trap_of_two_nodes_keeps_the_published_rule_busy_and_ours_still(
             f"--exclude-namespace={others}",
         )
         programs[policy] = (placing, moving)
-        trap(cluster, policy, by=policy)
+        trap(cluster, policy)
 
     def total(policy: str, name: str) -> float:
         return programs[policy][1].metric(f"ecotone_descheduler_{name}_total")
@@ -275,7 +296,7 @@ def test_a_trap_of_two_nodes_keeps_the_published_rule_busy_and_ours_still(
     settled = total("ecotone", "moves")
     wait_until(lambda: total("sophos", "moves") >= 10, timeout=240, what="ten moves in the trap", child=moving.child)
     ended = [each for each in moves(cluster, "sophos") if each["outcome"] in ("Done", "Elsewhere")]
-    assert {each["landed"] for each in ended} == {"left"}, "each replacement comes back to where the pod was"
+    assert {each["landed"] for each in ended} == {"sophos-left"}, "each replacement comes back to where the pod was"
     rounds = total("ecotone", "rounds")
     wait_until(lambda: total("ecotone", "rounds") >= rounds + 5, timeout=120, what="more rounds")
     assert total("ecotone", "moves") == settled == 0

@@ -8,12 +8,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from ecotone.services.install import installation
 from ecotone.services.install.chart import files
 from ecotone.testbed.requirements import binaries_directory
+from missing import lacking
 
 CHART = Path(__file__).resolve().parents[2] / "deploy" / "chart"
 EXPRESSION = re.compile(r'\{\{ (?:\.(?P<name>[\w.]+)|"(?P<literal>[{}]+)") \}\}')
@@ -60,7 +60,7 @@ def test_filled_in_it_equals_the_printed_manifests() -> None:
 def test_helm_itself_makes_the_same_of_it() -> None:
     helm = shutil.which("helm") or shutil.which("helm", path=str(binaries_directory()))
     if helm is None:
-        pytest.skip("helm is not installed (scripts/controlplane --nodes builds it)")
+        lacking("helm is not installed (scripts/controlplane --nodes builds it)")
     sets = [f"--set={name.removeprefix('Values.')}={value}" for name, value in CHOSEN.items() if "Values" in name]
     command = [
         helm,

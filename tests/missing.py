@@ -21,7 +21,7 @@ def need_root(why: str) -> None:
         lacking(f"root is needed: {why}")
 
 
-def need_programs(names: Sequence[str]) -> None:
+def need_programs(names: Sequence[str], *, hint: str) -> None:
     missing = [name for name in names if shutil.which(name) is None]
     if missing:
-        lacking(f"missing: {', '.join(missing)} (make documented installs them)")
+        lacking(f"missing: {', '.join(missing)} ({hint})")
