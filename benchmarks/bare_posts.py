@@ -2,16 +2,17 @@
 
 Run by `cold_start` beside the schedulers, with as many requests under way as Ecotone's scheduler has. There are two limits,
 since a client's own work counts where it shares the machine with the API server: that of Ecotone's client, and that of
-aiohttp, used as anybody would.
+aiohttp, used as anybody would. With MILLISECONDS, so much CPU time is used up before each request, in place of a decision.
 
-    python -m benchmarks.bare_posts KUBECONFIG [ecotone|aiohttp]
+    python -m benchmarks.bare_posts KUBECONFIG [ecotone|aiohttp [MILLISECONDS]]
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
-import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -51,7 +52,13 @@ async def aiohttp_client(connection: Connection) -> AsyncIterator[Ask]:
 CLIENTS = {"ecotone": own_client, "aiohttp": aiohttp_client}
 
 
-async def post_all(kubeconfig: str, client: str) -> None:
+def spend(milliseconds: float) -> None:
+    end = time.thread_time() + milliseconds / 1e3
+    while time.thread_time() < end:
+        pass
+
+
+async def post_all(kubeconfig: str, client: str, *, busy_ms: float = 0.0) -> None:
     async with CLIENTS[client](connect(kubeconfig=kubeconfig)) as ask:
         nodes = json.loads(await ask("GET", NODES.path(), None))["items"]
         pods = json.loads(await ask("GET", PODS.path(namespace="default"), None))["items"]
@@ -61,6 +68,8 @@ async def post_all(kubeconfig: str, client: str) -> None:
         async def work() -> None:
             while waiting:
                 name = waiting.pop()
+                if busy_ms:
+                    spend(busy_ms)
                 body = {
                     "apiVersion": "v1",
                     "kind": "Binding",
@@ -75,4 +84,9 @@ async def post_all(kubeconfig: str, client: str) -> None:
 
 
 if __name__ == "__main__":
-    run(post_all(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "ecotone"))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("kubeconfig")
+    parser.add_argument("client", nargs="?", default="ecotone", choices=CLIENTS)
+    parser.add_argument("busy_ms", nargs="?", default=0.0, type=float)
+    options = parser.parse_args()
+    run(post_all(options.kubeconfig, options.client, busy_ms=options.busy_ms))

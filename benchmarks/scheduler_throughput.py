@@ -39,8 +39,13 @@ ZONE = "topology.kubernetes.io/zone"
 ZONES = 20
 APPS = 10
 SCHEDULERS = ("kube-scheduler", "kube-default", "ecotone")
-BARE_POSTS = {"bare-posts": "ecotone", "bare-posts-aiohttp": "aiohttp"}
-"""Not schedulers but limits, with the client that each of them uses."""
+BARE_POSTS = {
+    "bare-posts": ["ecotone"],
+    "bare-posts-aiohttp": ["aiohttp"],
+    "bare-posts-busy": ["ecotone", "0.25"],
+}
+"""Not schedulers: arguments of `bare_posts`, the client and the milliseconds of CPU time it uses up for each pod."""
+LIMITS = ("bare-posts", "bare-posts-aiohttp")
 WORKLOADS = ("plain", "spread", "affinity")
 EVENT_SECONDS = 30.0
 PATIENCE_SECONDS = 300.0
@@ -198,8 +203,8 @@ class Bench:
         if scheduler == "kube-scheduler":
             return self.cluster.start_kube_scheduler()
         if scheduler in BARE_POSTS:
-            client = BARE_POSTS[scheduler]
-            command = [sys.executable, "-m", "benchmarks.bare_posts", str(self.cluster.kubeconfig), client]
+            arguments = [str(self.cluster.kubeconfig), *BARE_POSTS[scheduler]]
+            command = [sys.executable, "-m", "benchmarks.bare_posts", *arguments]
             return self.cluster.child(scheduler, command, env=environment())
         command = [*ECOTONE, "serve", "scheduler", f"--policy={scheduler}", f"--kubeconfig={self.cluster.kubeconfig}"]
         return self.cluster.child(f"ecotone-{scheduler}", command, env=environment())
