@@ -17,10 +17,12 @@ def test_the_four_questions_are_put_as_promql() -> None:
         'max by (node) (count_over_time(metric{a="b"}[120s]) or count_over_time(metric{c="d"}[120s]))'
     )
     assert FAMILY.newest() == 'min by (node) (timestamp(metric{a="b"}) or timestamp(metric{c="d"}))'
-    assert FAMILY.began(120) == (
-        'max by (node) (timestamp(metric{a="b"} offset 120s) or timestamp(metric{c="d"} offset 120s))'
-    )
     gauge = Family("gauge", by=("node",), kind=Kind.AVERAGE)
+    assert gauge.sparser(120) == (
+        "min by (node) (((timestamp(gauge offset 60s) - timestamp(gauge offset 120s)) / count_over_time(gauge[60s] offset 60s)"
+        " / ((timestamp(gauge) - timestamp(gauge offset 60s)) / count_over_time(gauge[60s]))"
+        " or 0 * count_over_time(gauge[60s] offset 60s) and gauge offset 120s))"
+    )
     assert gauge.value(1.5) == "sum by (node) ((avg_over_time(gauge[1500ms]) and gauge))"
 
 
@@ -29,7 +31,7 @@ def answers(**changed: list[object]) -> Answers:
         "values": [sample(3.0, node="a")],
         "counts": [sample(8, node="a")],
         "newest": [sample(95.0, node="a")],
-        "began": [sample(35.0, node="a")],
+        "sparser": [sample(1.0, node="a")],
     } | changed
     return Answers(**given)  # type: ignore[arg-type]
 
@@ -41,18 +43,25 @@ def test_a_value_carries_the_time_of_its_own_sample() -> None:
 
 
 def test_a_series_that_does_not_fill_the_window_is_young() -> None:
-    found = combine(FAMILY, answers(began=[]), window=60, at=100)
+    found = combine(FAMILY, answers(sparser=[]), window=60, at=100)
     assert found.values == [] and found.young == 1 and found.samples is None
 
 
-def test_a_window_whose_beginning_nobody_sampled_is_not_filled() -> None:
-    assert combine(FAMILY, answers(began=[sample(18.0, node="a")]), window=60, at=100).values != []
-    assert combine(FAMILY, answers(began=[sample(17.0, node="a")]), window=60, at=100).values == []
+def test_a_window_whose_first_half_was_sampled_less_is_not_filled() -> None:
+    assert combine(FAMILY, answers(sparser=[sample(1.2, node="a")]), window=60, at=100).values != []
+    assert combine(FAMILY, answers(sparser=[sample(1.25, node="a")]), window=60, at=100).values == []
 
 
 def test_a_window_whose_end_nobody_sampled_is_not_filled() -> None:
     assert combine(FAMILY, answers(newest=[sample(78.0, node="a")]), window=60, at=100).values != []
     assert combine(FAMILY, answers(newest=[sample(77.0, node="a")]), window=60, at=100).values == []
+
+
+def test_windows_do_not_grow_because_scrapes_have_stopped() -> None:
+    regular = answers(counts=[sample(3, node="a")], newest=[sample(82.0, node="a")])
+    assert combine(FAMILY, regular, window=60, at=100).samples == 3
+    stopped = answers(counts=[sample(3, node="a")], newest=[sample(70.0, node="a")])
+    assert combine(FAMILY, stopped, window=60, at=100).samples is None
 
 
 def test_three_samples_are_too_few() -> None:
@@ -76,7 +85,7 @@ def test_a_rate_below_zero_is_no_rate_but_a_coordinate_may_be() -> None:
 
 def test_one_failed_question_fails_the_family() -> None:
     failure = Failure(Trouble.FAILING, "no")
-    source = FakeSource({FAMILY.began(60): failure})
+    source = FakeSource({FAMILY.sparser(60): failure})
     assert asyncio.run(read(source, FAMILY, window=60, at=5)) == failure
     assert {at for _, at in source.asked} == {5}
 
@@ -88,7 +97,7 @@ def test_series_that_come_and_go_together_are_judged_once() -> None:
     assert family.newest() == "min by (node) (timestamp(place))"
     values = [sample(1.0, node=name, axis=axis) for name in ("n", "old") for axis in ("0", "1")]
     alive = [sample(6.0, node="n")]
-    given = Answers(values, alive, [sample(99.0, node="n")], [sample(39.0, node="n")])
+    given = Answers(values, alive, [sample(99.0, node="n")], [sample(1.0, node="n")])
     found = combine(family, given, window=60, at=100).values
     assert [(each.labels["node"], each.labels["axis"], each.at) for each in found] == [
         ("n", "0", 99.0),
