@@ -174,21 +174,27 @@ while not sys.stdin.closed:
     assert urllib.request.urlopen(sys.argv[1] + "/healthz", timeout=20).read() == b"ok"
     longest, asked = max(longest, time.monotonic() - begin), asked + 1
     print(asked, longest, flush=True)
-    time.sleep(0.05)
+    time.sleep(0.01)
 """
 
 
 @contextmanager
 def pulse(server: Served) -> Iterator[list[float]]:
-    """Asks for `/healthz` again and again while the block runs, from a process of its own: how often, and the longest."""
+    """Asks for `/healthz` again and again while the block runs, from a process of its own.
+
+    It beats when the block begins. Tells how often it asked, the longest it waited, and how long the block took.
+    """
     found: list[float] = []
     process = subprocess.Popen([sys.executable, "-c", PULSE, server.url], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline()
+    begin = time.monotonic()
     try:
         yield found
     finally:
+        seconds = time.monotonic() - begin
         process.terminate()
         lines = process.communicate(timeout=30)[0].splitlines()
-        found += [float(word) for word in lines[-1].split()]
+        found += [*(float(word) for word in lines[-1].split()), seconds]
 
 
 async def hostile(url: str) -> dict[int, int]:
@@ -242,8 +248,8 @@ def test_500_hostile_requests_leave_it_small_and_attentive() -> None:
         assert sum(seen.values()) == 400 and 200 not in seen
         assert seen.get(422, 0) > 0 and seen.get(202, 0) > 0 and seen.get(400, 0) > 0
         assert server.resident() - before < 256 * MEBI
-        asked, longest = felt
-        assert asked > 20 and longest < 1.0
+        asked, longest, seconds = felt
+        assert longest < 1.0 and seconds / asked < 0.1  # a crowd that is served soon has time for fewer beats
 
 
 def test_a_client_that_waits_when_it_is_told_to_stop_gets_503() -> None:
