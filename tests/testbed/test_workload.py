@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+
+import pytest
 
 from ecotone.manifests import keys
-from ecotone.sim.scenario import load_scenario
+from ecotone.manifests.files import read_paths
+from ecotone.model.objects import Workload
+from ecotone.scheduling import resolve
+from ecotone.sim.control.engine import Engine
+from ecotone.sim.control.observation import NAMESPACE
+from ecotone.sim.scenario import load_scenario, read_scenario
+from ecotone.sim.scenario.schema import Scenario
+from ecotone.sim.simulation import Simulation
 from ecotone.testbed.application.envoy import STATS_PORT, sidecar
 from ecotone.testbed.application.workload import application_objects, peers_of
 
@@ -61,6 +71,65 @@ def test_channels_and_bounds_are_written_where_policies_read_them() -> None:
     taxi = {each["metadata"]["name"]: each for each in made if each["kind"] == "Deployment"}
     assert {notes(taxi, name)[keys.MAX_LATENCY] for name in taxi} == {"50ms"}
     assert taxi["rabbitmq"]["spec"]["template"]["metadata"]["labels"][keys.ROLE] == "message-queue"
+
+
+def declared(workload: Workload) -> tuple[object, ...]:
+    channels = (workload.affinity, workload.synchronous, workload.deadlines, workload.soft_deadlines)
+    return (workload.app_group, workload.index, *channels, workload.edge_share)
+
+
+DEADLINES_AND_BALANCE = """
+apiVersion: ecotone.dev/v1alpha1
+kind: Scenario
+metadata: {name: odd}
+spec:
+  duration: 10s
+  cluster: {nodes: [{name: a, cpu: "1", memory: 1Gi}]}
+  application:
+    name: odd.one
+    services:
+      - name: front-end
+        endpoints:
+          - name: look
+            cpu: 1ms
+            stages:
+              - - {call: back.answer, protocol: gRPC, deadline: 20ms}
+                - {call: log.write, async: true, deadline: 0.1s, soft: true}
+      - name: back
+        index: 3
+        balance: same-node
+        endpoints: [{name: answer, cpu: 1ms, stages: [[{call: log.write, protocol: TCP}]]}]
+      - {name: log, balance: same-zone, endpoints: [{name: write, cpu: 1ms}]}
+  load: [{at: 0s, for: 10s, entry: front-end.look, from: [a], arrivals: {users: 1, every: 1s}}]
+"""
+
+
+@pytest.mark.parametrize(
+    "name", ["sock-shop-100ms", "sock-shop-full-100ms", "replicas-2-moving-near", "messaging", "pogonip-1", "festival"]
+)
+def test_policies_are_told_what_the_simulator_tells_them(name: str, tmp_path: Path) -> None:
+    same_on_both_sides(load_scenario(name), tmp_path)
+
+
+def same_on_both_sides(scenario: Scenario, folder: Path) -> None:
+    objects = application_objects(scenario, namespace=NAMESPACE, scheduler="ecotone")
+    file = folder / "objects.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    real = read_paths([file])
+    simulated = Simulation(scenario, Engine(resolve("ecotone")), seed=1).observer.snapshot(0.0, [])
+    workloads = {key.name: declared(each) for key, each in real.workloads.items()}
+    assert workloads == {key.name: declared(each) for key, each in simulated.workloads.items()}
+    balance = {each.name: each.traffic_distribution for each in real.services}
+    assert balance == {each.name: each.traffic_distribution for each in simulated.services}
+
+
+def test_deadlines_and_nearest_first_services_are_told_too(tmp_path: Path) -> None:
+    scenario = read_scenario(DEADLINES_AND_BALANCE, file="odd.yaml")
+    same_on_both_sides(scenario, tmp_path)
+    made = application_objects(scenario, namespace="x", scheduler="ecotone")
+    services = {each["metadata"]["name"]: each["spec"] for each in made if each["kind"] == "Service"}
+    assert services["back"]["trafficDistribution"] == "PreferSameNode"
+    assert "trafficDistribution" not in services["front-end"]
 
 
 def test_sidecars_end_after_the_service_that_calls_through_them() -> None:

@@ -20,7 +20,7 @@ NAMESPACE = "default"
 # Priorities of channels by protocol, as the TOSCA profile gives them.
 PRIORITIES = {"HTTP": 100.0, "gRPC": 90.0, "TCP": 85.0, "HTTPServerPush": 40.0, "AMQP": 30.0, "MQTT": 20.0}
 ASYNCHRONOUS = 20.0
-_DISTRIBUTIONS = {UNIFORM: None, SAME_ZONE: "PreferSameZone", SAME_NODE: "PreferSameNode"}
+DISTRIBUTIONS = {UNIFORM: None, SAME_ZONE: "PreferSameZone", SAME_NODE: "PreferSameNode"}
 
 
 class Observer:
@@ -54,7 +54,7 @@ class Observer:
                 NAMESPACE,
                 service.name,
                 LabelSelector.of_labels({"app": service.name}),
-                _DISTRIBUTIONS[service.spec.balance],
+                DISTRIBUTIONS[service.spec.balance],
             )
             for service in services
         )

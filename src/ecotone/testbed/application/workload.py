@@ -2,7 +2,8 @@
 
 Every service becomes a Deployment of the workload program with an Envoy sidecar and a Service; services outside the cluster
 become output proxies' stand-ins on the node they are pinned to; a message broker is a real one. What a policy may know in
-advance (index, group, static affinity) is written with the keys that `tosca compile` writes, everything else must be measured.
+advance is what the simulator tells it (index, group, and of channels their priority, who waits, by when) and is written with
+the keys that `tosca compile` writes; everything else must be measured.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import json
 from typing import Any
 
 from ecotone.manifests import keys
-from ecotone.sim.control.observation import static_affinity
+from ecotone.manifests.writing.snapshot import workload_notes
+from ecotone.model.objects import Workload, WorkloadKey
+from ecotone.sim.control.observation import DISTRIBUTIONS, deadlines, static_affinity, synchronous_channels
 from ecotone.sim.scenario.schema import Application, Call, Scenario, Service
 from ecotone.testbed.application.envoy import STATS_PORT, peer_ports, sidecar
 from ecotone.testbed.application.messaging import brokers, brokers_of, calls_of, routes
@@ -32,7 +35,7 @@ def application_objects(scenario: Scenario, *, namespace: str, scheduler: str) -
     """Everything of the application, ready to be applied."""
     application = scenario.application
     found = brokers(application)
-    affinity = static_affinity(application)
+    channels = _channels(application, namespace)
     objects: list[dict[str, Any]] = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}]
     for service in application.services:
         broker = service.name in found
@@ -44,7 +47,7 @@ def application_objects(scenario: Scenario, *, namespace: str, scheduler: str) -
             share = f"{scenario.qos.targets[service.name]:g}"
             deployment["metadata"]["annotations"] = {keys.EDGE_SHARE: share}
         deployment["spec"]["template"]["spec"] |= _broker_pod(service) if broker else _player_pod(service)
-        known = _known_beforehand(service, affinity.get(service.name, {}))
+        known = _known_beforehand(service, channels[service.name])
         deployment["spec"]["template"]["metadata"]["annotations"] = known if broker else known | _scraped()
         objects.append(deployment)
     return objects
@@ -109,11 +112,16 @@ def _call(call: Call) -> dict[str, Any]:
 
 
 def _service(service: Service, namespace: str, port: int) -> dict[str, Any]:
+    distribution = DISTRIBUTIONS[service.balance]
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": service.name, "namespace": namespace},
-        "spec": {"selector": {"app": service.name}, "ports": [{"port": port, "targetPort": port}]},
+        "spec": {
+            "selector": {"app": service.name},
+            "ports": [{"port": port, "targetPort": port}],
+            **({} if distribution is None else {"trafficDistribution": distribution}),
+        },
     }
 
 
@@ -145,11 +153,25 @@ def _deployment(service: Service, application: Application, namespace: str, sche
     }
 
 
-def _known_beforehand(service: Service, affinity: dict[str, float]) -> dict[str, str]:
-    """What the application's owner writes: the priorities of its channels, and how far it may be from its queue."""
-    notes = {}
-    if affinity:
-        notes[keys.AFFINITY] = json.dumps({peer: affinity[peer] for peer in sorted(affinity)})
+def _channels(application: Application, namespace: str) -> dict[str, Workload]:
+    """What is declared of each service's channels."""
+    affinity, synchronous = static_affinity(application), synchronous_channels(application)
+    hard, soft = deadlines(application, soft=False), deadlines(application, soft=True)
+    return {
+        service.name: Workload(
+            WorkloadKey(namespace, service.name),
+            affinity=affinity.get(service.name),
+            synchronous=synchronous.get(service.name, {}),
+            deadlines=hard.get(service.name, {}),
+            soft_deadlines=soft.get(service.name, {}),
+        )
+        for service in application.services
+    }
+
+
+def _known_beforehand(service: Service, channels: Workload) -> dict[str, str]:
+    """What the application's owner writes: its channels, and how far it may be from its queue."""
+    notes = workload_notes(channels)
     if service.max_latency is not None:
         notes[keys.MAX_LATENCY] = f"{1000 * service.max_latency:g}ms"
     return notes
