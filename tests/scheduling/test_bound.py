@@ -39,12 +39,23 @@ def another(luck: Random, graph: CallGraph, movable: Mask, allowed: Mask) -> Flo
     return found
 
 
-@given(seed=SEEDS, uniform=st.booleans(), tree=st.booleans())
-def test_no_placement_costs_less(seed: int, uniform: bool, tree: bool) -> None:
+def with_messages(luck: Random, graph: CallGraph) -> CallGraph:
+    """For an answer to some of its calls nobody waits."""
+    weight = luck.choice((0.0001, 1.0))
+    calls = tuple(
+        replace(each, rate=each.rate * weight, awaited=False) if luck.random() < 0.5 else each for each in graph.calls
+    )
+    return replace(graph, calls=calls, unawaited=weight)
+
+
+@given(seed=SEEDS, uniform=st.booleans(), tree=st.booleans(), messages=st.booleans())
+def test_no_placement_costs_less(seed: int, uniform: bool, tree: bool, messages: bool) -> None:
     luck = Random(seed)
     graph = application(
         luck, workloads=luck.randint(1, 6), nodes=luck.randint(1, 5), tree=tree, uniform=uniform, use=800.0
     )
+    if messages:
+        graph = with_messages(luck, graph)
     movable, allowed = masks(luck, graph)
     least = least_cost(graph, movable=movable, allowed=allowed)
     placements = np.stack([graph.counts, *(another(luck, graph, movable, allowed) for _ in range(40))])

@@ -21,6 +21,7 @@ import numpy as np
 from ecotone.model.arrays import Floats, Mask
 from ecotone.scheduling.costs.cost import waiting
 from ecotone.scheduling.response.call_graph import UNIFORM, CallGraph
+from ecotone.scheduling.response.prediction import others_wait
 
 _IDLE = 1e-9  # the formula of waiting wants some utilisation
 _HALVINGS = 40
@@ -120,10 +121,10 @@ def _leaves_first(
 
 
 def _least_waiting(application: CallGraph) -> float:
-    """Milliseconds per second, less what the others' use would cost on idle nodes, as J has it."""
+    """Milliseconds per second, less what the others wait for each other, as J has it."""
     cores, other = application.cores, application.other
     capacity = 1000 * cores
-    use = float(application.use[application.incoming > 0.0].sum())  # whoever nobody calls only makes others wait
+    use = float(application.use[application.awaited].sum())  # whoever nobody waits for only makes others wait
     low, high = 0.0, float(((other + use) / capacity).max())
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -132,6 +133,5 @@ def _least_waiting(application: CallGraph) -> float:
     shares = np.maximum(touched / capacity, _IDLE)
     wait, slope = waiting(shares, cores)
     tangent = wait + shares * slope
-    idle, _ = waiting(np.full(len(cores), _IDLE), cores)
-    apart = capacity * shares * wait - tangent * (capacity * shares - other) - other * idle
+    apart = capacity * shares * wait - tangent * (capacity * shares - other) - other * others_wait(application)
     return float(apart.sum() + use * tangent.min())

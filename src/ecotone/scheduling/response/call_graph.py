@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ecotone.model.arrays import Floats, Ints, Rows
+from ecotone.model.arrays import Floats, Ints, Mask, Rows
 from ecotone.model.objects import PodKind
 from ecotone.model.workloads import Name
 
@@ -44,7 +44,7 @@ class CallGraph:
 
     `counts`: pods that serve or will soon; `users`: requests per second that enter at each node for each workload; `use`:
     CPU of all pods of a workload together, `other`: CPU of everybody else, both in millicores; `rate`: requests per second
-    that users send, by which everything is divided.
+    that users send, by which everything is divided; `unawaited`: what a millisecond counts that nobody waits.
     """
 
     names: tuple[Name, ...]
@@ -63,6 +63,7 @@ class CallGraph:
     order: tuple[int, ...]
     cyclic: bool
     deadlines: tuple[Deadline, ...] = ()
+    unawaited: float = 0.0
 
     @property
     def replicas(self) -> Ints:
@@ -75,6 +76,14 @@ class CallGraph:
         found: Floats = self.users.sum(axis=1)
         for call in self.calls:
             found[call.callee] += call.rate
+        return found
+
+    @property
+    def awaited(self) -> Mask:
+        """Workloads that somebody waits for: users enter there, or a caller waits for their answer."""
+        found: Mask = self.users.any(axis=1)
+        for call in self.calls:
+            found[call.callee] |= call.awaited and call.rate > 0.0
         return found
 
 

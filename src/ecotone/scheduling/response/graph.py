@@ -120,6 +120,7 @@ class _Graph:
                 self._listen(own)
         self._settle_directions()
         self._assume_one_call()
+        self._follow_messages()
 
     def _running(self, name: Name) -> list[PodKind]:
         return [kind for kind in self._state.named[name] if len(self._state.usage.where(kind)[0])]
@@ -180,6 +181,30 @@ class _Graph:
                 self._calls[caller, callee] = max(
                     self._calls[caller, callee], min(factor * self._calls[caller, callee], most)
                 )
+
+    def _follow_messages(self) -> None:
+        """What is only called because of a message is waited for as little as the message is."""
+        if not self._messages:
+            return
+        called = {callee for _, callee in self._calls}
+        waits = self._beyond(self._users.keys() | (self._placed.keys() - called))
+        after = self._beyond({callee for _, callee in self._messages}) - waits
+        for (caller, callee), rate in self._calls.items():
+            if caller in after and (caller, callee) not in self._messages:
+                self._calls[caller, callee] = rate * self._unawaited
+                self._messages.add((caller, callee))
+
+    def _beyond(self, start: Collection[Name]) -> set[Name]:
+        """These and whoever is called from there, one waiting for the other."""
+        found, waiting = set(start), list(start)
+        callees: dict[Name, list[Name]] = {}
+        for caller, callee in self._calls.keys() - self._messages:
+            callees.setdefault(caller, []).append(callee)
+        while waiting:
+            new = set(callees.get(waiting.pop(), ())) - found
+            found |= new
+            waiting += new
+        return found
 
     def _bytes(self, own: Name, peer: Name) -> float:
         names = (peer[1], "/".join(peer)) if own[0] == peer[0] else ("/".join(peer),)
@@ -292,6 +317,7 @@ class _Graph:
             order=order,
             cyclic=cyclic,
             deadlines=tuple(deadlines_of(state, index, calls, rtt, lateness)),
+            unawaited=self._unawaited,
         )
         own = use @ Prediction(found).arrivals(found.counts[np.newaxis].astype(np.float64))[0]
         return replace(found, other=np.maximum(0.0, busy - own))

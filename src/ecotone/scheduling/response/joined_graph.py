@@ -57,6 +57,7 @@ def joined(
         order=order,
         cyclic=cyclic,
         deadlines=tuple(deadlines_of(state, index, calls, rtt, lateness)),
+        unawaited=max(part.unawaited for part in parts),
     )
 
 

@@ -3,10 +3,13 @@
     K_w(m, n)  the share of calls made at m that pods of w on n take: x[w, n] / R_w, or near first where the Service says so
     a_w(n)     the share of w's work that is done on n; callers come first, and circles are gone round three times
     Net = sum over calls of rate x a_caller(m) K(m, n) rtt(m, n);   B_n = other use + sum over w of use_w a_w(n)
-    J = (Net + sum over n of (B_n - idle_n) wait(B_n / cores_n)) / requests that users send
+    J = (Net + sum over n of (B_n - idle_n) wait(B_n / cores_n) - other use x its wait if nobody else were there)
+        / requests that users send
 
-idle_n is the work on n of workloads that nobody calls, what their sidecars do by themselves: others wait for it, nobody waits
-with it.
+idle_n is the work on n that nobody waits for: of workloads that nobody calls, what their sidecars do by themselves, and of
+those that messages alone reach. Others wait for it, nobody waits with it; of what messages ask for as little counts as of the
+messages, so that it is done sooner where that costs nobody anything. What others wait for each other is left out: J is what a
+request of the application's users costs, and that is what a plan's gain is compared with.
 
 J is a mean. Between placements that are alike to it decides what the slowest requests take: those from the farthest site
 (`uneven`) and those that find long queues (`unsteady`).
@@ -33,6 +36,12 @@ _TWENTIETH = float(np.log(20.0)) - 1.0  # times the mean of an exponential wait:
 _IDLE = 1e-9  # the formula of waiting wants some utilisation
 
 
+def others_wait(application: CallGraph) -> Floats:
+    """How long everybody else would wait on each node, in times of their work, if the application were not there."""
+    alone = np.maximum(application.other / (1000 * application.cores), _IDLE)
+    return waiting(alone, application.cores)[0]
+
+
 class Prediction:
     """J of one application's placements."""
 
@@ -43,7 +52,10 @@ class Prediction:
         for call in application.calls:
             self._callers[call.callee].append((call.caller, call.rate))
         self._incoming = application.incoming
-        self._quiet = np.flatnonzero(self._incoming <= 0.0)
+        awaited = application.awaited
+        self._called = np.flatnonzero(awaited)
+        self._quiet = np.flatnonzero(~awaited)
+        self._following = np.flatnonzero(~awaited & (self._incoming > 0.0))
         zones = application.zones
         self._same_zone = ((zones[:, np.newaxis] == zones) & (zones >= 0)).astype(np.float64)
         self._late: list[list[tuple[int, Floats]]] = [[] for _ in range(size)]
@@ -55,14 +67,17 @@ class Prediction:
             self._rates = np.zeros((size, size))  # [callee, caller]
             for call in application.calls:
                 self._rates[call.callee, call.caller] += call.rate
-        # What slow nodes cost everybody else, wherever we are.
-        self._others = float((application.other * self._slow).sum())
+        # What everybody else waits for each other, wherever we are.
+        self._others = float((application.other * others_wait(application)).sum())
 
     def cost(self, counts: Floats) -> Floats:
         """J in ms per user request for each placement; infinite where a workload has no pod left."""
         arrivals, network = self._arrivals(counts)
         busy = self._busy(arrivals)
-        found = self._per_request(network, busy, busy - self._work(arrivals, self._quiet))
+        asked = busy - self._work(arrivals, self._quiet)
+        if self._following.size:
+            asked = asked + self._application.unawaited * self._work(arrivals, self._following)
+        found = self._per_request(network, busy, asked)
         found[(counts.sum(axis=2) < 1).any(axis=1)] = np.inf
         return found
 
@@ -100,7 +115,7 @@ class Prediction:
         application = self._application
         cores = application.cores
         arrivals = self._arrivals(counts)[0]
-        own = self._work(arrivals, np.flatnonzero(self._incoming > 0.0))
+        own = self._work(arrivals, self._called)
         busy = np.maximum(self._busy(arrivals) / (1000 * cores), _IDLE)
         waits = own * (waiting(busy, cores)[0] - self._slow) / application.rate
         found: Floats = _TWENTIETH * np.sqrt((waits**2).sum(axis=1))

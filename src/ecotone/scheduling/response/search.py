@@ -82,7 +82,7 @@ class Search:
         self._several = self._replicas > 1
         self._movable = np.flatnonzero(limits.movable)
         # The work itself, wherever it is done.
-        self._work = float(application.use[application.incoming > 0.0].sum()) / application.rate
+        self._work = float(application.use[application.awaited].sum()) / application.rate
         # What is too far already keeps nobody from moving.
         stands = self._now > 0
         self._near = [
