@@ -81,7 +81,7 @@ class CallGraph:
     @property
     def awaited(self) -> Mask:
         """Workloads that somebody waits for: users enter there, or a caller waits for their answer."""
-        found: Mask = self.users.any(axis=1)
+        found: Mask = self.users.sum(axis=1) > 0.0
         for call in self.calls:
             found[call.callee] |= call.awaited and call.rate > 0.0
         return found
