@@ -61,3 +61,39 @@ def test_waiting_pods_say_that_nothing_is_free() -> None:
     (_, second) = decide(cluster(pod("x", OTHER), pod("y", OTHER, created=1)).freeze(), PROFILE).decisions
     assert isinstance(second, Wait)
     assert second.why == "0/2 nodes are available: 2 Insufficient cpu."
+
+
+def ending(name: str, *, node: str = "b", deleting: bool = True) -> Pod:
+    kind = PodKind("default", OTHER, spec=SPEC)
+    return Pod(name, f"uid-{name}", kind, node=node, phase="Running", deleting=deleting)
+
+
+def test_a_replacement_waits_for_its_place_while_pods_that_are_ending_still_take_it() -> None:
+    state = cluster(pod("new", MOVED))
+    state.put_pod(ending("old"))
+    (wait,) = decide(state.freeze(), PROFILE).decisions
+    assert isinstance(wait, Wait) and wait.seconds == 50.0
+    assert wait.why == "waits for the place reserved for it by keep: pods that are ending still take room on b"
+    state.drop_pod("default/old")
+    assert outcome(state) == {"new": "b"}
+
+
+def test_a_place_that_others_take_too_is_not_waited_for() -> None:
+    state = cluster(pod("new", MOVED))
+    state.put_pod(ending("old"))
+    state.put_pod(ending("stays", deleting=False))
+    assert outcome(state) == {"new": "a"}
+
+
+def test_a_place_that_is_waited_for_is_kept_from_others() -> None:
+    half = PodSpec(requests=(("cpu", 500),), nonzero=(500, 0))
+    state = cluster(pod("new", MOVED), Pod("x", "uid-x", PodKind("default", OTHER, spec=half), created=1.0))
+    state.put_pod(Pod("old", "uid-old", PodKind("default", OTHER, spec=half), node="b", phase="Running", deleting=True))
+    state.put_pod(ending("full", node="a", deleting=False))
+    assert outcome(state) == {"new": None, "x": None}
+
+
+def test_what_is_waited_for_has_an_end() -> None:
+    state = cluster(pod("new", MOVED), expires=5.0)
+    state.put_pod(ending("old"))
+    assert outcome(state) == {"new": "a"}

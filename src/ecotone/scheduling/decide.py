@@ -27,7 +27,7 @@ from ecotone.scheduling.plugin import DESCRIBE, Cycle, Hold, Refusal
 from ecotone.scheduling.profiles import registry
 from ecotone.scheduling.profiles.policies import Policy, resolve
 from ecotone.scheduling.profiles.profile import Profile
-from ecotone.scheduling.reservations import Reservations
+from ecotone.scheduling.reservations import Reservations, without_ending
 from ecotone.scheduling.within_bounds import places_within_bounds, too_far
 
 
@@ -252,10 +252,19 @@ class _Round:
                 return
 
     def _takes_reserved_place(self, pod: Pod) -> bool:
-        """A replacement goes where the move meant it to go, if it still fits there."""
+        """A replacement goes where the move meant it to go, if it still fits there; it waits if it will when others have ended."""
         kept = self.reservations.claim(pod)
-        why = "" if kept is None else f"takes the place reserved for it by {kept.name}"
-        return kept is not None and self._takes(pod, kept.node, why) is not None
+        if kept is None:
+            return False
+        if self._takes(pod, kept.node, f"takes the place reserved for it by {kept.name}") is not None:
+            return True
+        later = without_ending(self.state, kept.node)
+        if later is None or not _fits(Evaluation(self.framework, Cycle(later, pod)), later.nodes.index[kept.node]):
+            return False
+        self.reservations.give_back(kept)
+        why = f"waits for the place reserved for it by {kept.name}: pods that are ending still take room on {kept.node}"
+        self.decisions.append(Wait(pod.key, why, uid=pod.uid, seconds=kept.expires - self.state.now))
+        return True
 
     def _takes_wanted_place(self, pod: Pod) -> bool:
         """A pod of an application that was looked at as a whole goes where that suits the whole, if it fits there."""
@@ -268,9 +277,7 @@ class _Round:
     def _takes(self, pod: Pod, node: str, why: str) -> Pod | None:
         evaluation = self._evaluate(pod)
         row = self.state.nodes.index[node]
-        if evaluation.refusal is not None or not evaluation.ok[row]:
-            return None
-        return self._commit(pod, row, evaluation, why=why)
+        return self._commit(pod, row, evaluation, why=why) if _fits(evaluation, row) else None
 
     def _evaluate(self, pod: Pod) -> Evaluation:
         """With pods nominated to nodes, a node must do both with them there and without, as kube-scheduler demands."""
@@ -363,6 +370,10 @@ class _Round:
         for group in self.framework.groups_of(pod):
             self.broken.setdefault(group, (pod.key, wait))
         return False
+
+
+def _fits(evaluation: Evaluation, row: int) -> bool:
+    return evaluation.refusal is None and bool(evaluation.ok[row])
 
 
 def _runs(state: ClusterState, queue: Iterable[Pod]) -> Iterable[Sequence[Pod]]:

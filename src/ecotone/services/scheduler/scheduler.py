@@ -324,9 +324,9 @@ class Scheduler:
                 self._take_off(_Flight(entry, entry.pod, node, why, name, popped))
             case Preempt():
                 self._preempt(entry, decision)
-            case Wait(seconds=float()):
-                # Its group is not complete yet: nothing failed, it is tried again soon, with all that wait like it.
-                self.queue.retry(entry, now=popped, event="GroupIncomplete")
+            case Wait(seconds=float(), group=group):
+                # Its group is not complete yet, or its place not free: nothing failed, it is tried again soon.
+                self.queue.retry(entry, now=popped, event="GroupIncomplete" if group else "PlaceNotFree")
             case Wait(why=why, plugins=plugins, no_room=no_room):
                 self._rejected(entry, f"{why} {no_room}".rstrip(), frozenset(plugins), popped=popped)
 
