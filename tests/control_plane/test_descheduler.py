@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from control_plane.closed_loop import DEPLOYMENTS, RESERVATIONS, install, moves, ready, scene, tidy, where
+from control_plane.closed_loop import DEPLOYMENTS, MERGE, RESERVATIONS, install, moves, ready, scene, tidy, where
 from control_plane.cluster import Cluster, collection
+from control_plane.objects import deployment, node, pod
 from control_plane.processes import wait_until
 from control_plane.programs import Program, run_ecotone, scheduler
 from control_plane.waiting import notes
@@ -81,3 +83,32 @@ def test_the_only_pod_goes_after_its_replacement(cluster: Cluster, loop: tuple[P
     assert front["spec"]["replicas"] == 1
     assert "ecotone.dev/surge" not in front["metadata"].get("annotations", {})
     assert moves(cluster, "Done")[0]["surge"] is True
+
+
+def test_a_replacement_waits_for_its_place_while_a_pod_that_is_ending_takes_it(
+    cluster: Cluster, loop: tuple[Program, Program]
+) -> None:
+    """A finalizer stands for the seconds that a real pod takes to end."""
+    placing = loop[0]
+    cluster.create(node("near", cpu="1"), node("far"))
+    leaving = pod("leaving", cpu="800m", nodeName="near")
+    leaving["metadata"]["finalizers"] = ["test.ecotone.dev/ending"]
+    cluster.create(leaving)
+    spec = {"workload": "front", "node": "near", "replacesUID": "nobody", "resources": {"cpu": "500m"}}
+    spec["expires"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 60))
+    held = {"apiVersion": "ecotone.dev/v1alpha1", "kind": "Reservation", "metadata": {"name": "held"}, "spec": spec}
+    cluster.call("POST", RESERVATIONS, held)
+    path = "/api/v1/namespaces/default/pods/leaving"
+    cluster.call("DELETE", path)
+    cluster.call("POST", DEPLOYMENTS, deployment("front", cpu="500m"))
+    why = "waits for the place reserved for it by held: pods that are ending still take room on near"
+    token = cluster.token("admin")
+
+    def told() -> bool:
+        names = (one["metadata"]["name"] for one in cluster.pods("default"))
+        return any(why in placing.get(f"/decisions/default/{name}", token=token)[1] for name in names)
+
+    wait_until(told, timeout=20, what="a replacement that waits", child=placing.child)
+    assert where(cluster, "front") == []
+    cluster.call("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE)
+    wait_until(lambda: where(cluster, "front") == ["near"], timeout=20, what="its place", child=placing.child)

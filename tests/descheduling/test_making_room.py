@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from descheduling.applications import nodes, put
 from ecotone.descheduling import deschedule
+from ecotone.descheduling.plans import under_way
 from ecotone.model import ClusterState, Evict, Pod, PodKind, PodSpec, WorkloadKey
 
 
@@ -33,6 +34,25 @@ def test_the_pod_that_loses_less_goes_and_the_other_one_follows() -> None:
     state.drop_pod(mail.key)
     state.put_pod(replace(mail, name="mail-1", uid="u-mail-1", node=first.target))
     state.memory = dict(memory)
+    assert moves(state) == [("default/web-0", "near")]
+
+
+def test_the_other_one_follows_when_the_first_has_really_left() -> None:
+    """A pod that is ending takes its room until it is gone: whoever comes would be put elsewhere, or wait."""
+    state = cluster()
+    found, memory = deschedule(state.freeze(), "ecotone")
+    (first,) = found
+    assert isinstance(first, Evict)
+    mail = state.find_pod(first.pod)
+    assert mail is not None
+    state.put_pod(replace(mail, name="mail-1", uid="u-mail-1", node=first.target))
+    state.drop_pod(mail.key)
+    state.put_pod(replace(mail, ready=False, deleting=True))
+    state.memory = dict(memory)
+    found, memory = deschedule(state.freeze(), "ecotone")
+    assert found == () and under_way(memory)
+    state.memory = dict(memory)
+    state.drop_pod(mail.key)
     assert moves(state) == [("default/web-0", "near")]
 
 

@@ -68,7 +68,7 @@ def cost_here(framework: Framework, state: ClusterState, pod: Pod) -> float | No
     state.lift(pod.key)
     try:
         evaluation = Evaluation(framework, Cycle(state, replace(pod, node=None, bound_at=None)))
-        if evaluation.refusal is not None or not evaluation.ok[row]:
+        if not evaluation.fits(row):
             return None
         costs = _costs(evaluation)[0]
         return float(costs[int(np.searchsorted(evaluation.feasible, row))])
@@ -78,7 +78,7 @@ def cost_here(framework: Framework, state: ClusterState, pod: Pod) -> float | No
 
 def _compare(framework: Framework, state: ClusterState, pod: Pod, row: int) -> Appraisal | None:
     evaluation = Evaluation(framework, Cycle(state, replace(pod, node=None, bound_at=None)))
-    if evaluation.refusal is not None or not evaluation.ok[row] or len(evaluation.feasible) < 2:
+    if not evaluation.fits(row) or len(evaluation.feasible) < 2:
         return None
     best = evaluation.best()
     if best is None or best == row:

@@ -252,14 +252,14 @@ class _Round:
                 return
 
     def _takes_reserved_place(self, pod: Pod) -> bool:
-        """A replacement goes where the move meant it to go, if it still fits there; it waits if it will when others have ended."""
+        """A replacement goes where the move meant it to go, if it still fits there, and waits for others that end there."""
         kept = self.reservations.claim(pod)
         if kept is None:
             return False
         if self._takes(pod, kept.node, f"takes the place reserved for it by {kept.name}") is not None:
             return True
         later = without_ending(self.state, kept.node)
-        if later is None or not _fits(Evaluation(self.framework, Cycle(later, pod)), later.nodes.index[kept.node]):
+        if later is None or not Evaluation(self.framework, Cycle(later, pod)).fits(later.nodes.index[kept.node]):
             return False
         self.reservations.give_back(kept)
         why = f"waits for the place reserved for it by {kept.name}: pods that are ending still take room on {kept.node}"
@@ -277,7 +277,7 @@ class _Round:
     def _takes(self, pod: Pod, node: str, why: str) -> Pod | None:
         evaluation = self._evaluate(pod)
         row = self.state.nodes.index[node]
-        return self._commit(pod, row, evaluation, why=why) if _fits(evaluation, row) else None
+        return self._commit(pod, row, evaluation, why=why) if evaluation.fits(row) else None
 
     def _evaluate(self, pod: Pod) -> Evaluation:
         """With pods nominated to nodes, a node must do both with them there and without, as kube-scheduler demands."""
@@ -370,10 +370,6 @@ class _Round:
         for group in self.framework.groups_of(pod):
             self.broken.setdefault(group, (pod.key, wait))
         return False
-
-
-def _fits(evaluation: Evaluation, row: int) -> bool:
-    return evaluation.refusal is None and bool(evaluation.ok[row])
 
 
 def _runs(state: ClusterState, queue: Iterable[Pod]) -> Iterable[Sequence[Pod]]:

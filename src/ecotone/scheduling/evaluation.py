@@ -98,6 +98,9 @@ class Evaluation:
         self.feasible = self.rows if self.ok.all() else np.flatnonzero(self.ok)
         self.cycle.feasible = self.feasible
 
+    def fits(self, row: int) -> bool:
+        return self.refusal is None and bool(self.ok[row])
+
     def restrict(self, allowed: Mask, why: Sequence[tuple[str, Rejection]] = ()) -> None:
         """Keep only these rows (what nominated pods leave free); `why` tells about the others."""
         lost = self.ok & ~allowed

@@ -94,7 +94,7 @@ def _filters_agree(framework: Framework, state: ClusterState, pods: Sequence[Pod
     try:
         for pod in pods:
             evaluation = Evaluation(framework, Cycle(state, _unplaced(pod)))
-            if evaluation.refusal is not None or not evaluation.ok[state.nodes.index[found[pod.key]]]:
+            if not evaluation.fits(state.nodes.index[found[pod.key]]):
                 return False
             placed.append(state.assume(_unplaced(pod), found[pod.key]))
         return True

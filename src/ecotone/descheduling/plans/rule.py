@@ -42,7 +42,7 @@ from ecotone.descheduling.plans.rates import Rates
 from ecotone.descheduling.plans.rest import AtRest, digest_of
 from ecotone.descheduling.plans.rivals import Asked, Turns, rivals
 from ecotone.descheduling.plans.stranded import rescues
-from ecotone.descheduling.plans.trial import Stages, settle
+from ecotone.descheduling.plans.trial import Stages, settle, waits_for_room
 from ecotone.descheduling.plans.unmeasured import Change, change_of
 from ecotone.descheduling.run import Run
 from ecotone.model.arrays import Ints, Mask, Rows
@@ -152,7 +152,8 @@ class _Run(Run):
     def _continue(self, plan: MovePlan) -> None:
         found = following(self.state, plan, limit=self.care.startup + self.care.patience)
         if not found.over:
-            self._issue(plan, found.steps)
+            steps = [each for each in found.steps if not waits_for_room(self.framework, self.state, *each)]
+            self._issue(plan, tuple(steps))
 
     def _issue(self, plan: MovePlan, steps: tuple[tuple[Step, Pod], ...]) -> None:
         taken = []

@@ -15,6 +15,7 @@ from ecotone.model.state import ClusterState
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
 from ecotone.scheduling.plugin import Cycle
+from ecotone.scheduling.reservations import without_ending
 
 Stages = tuple[tuple[Step, ...], ...]
 
@@ -86,12 +87,10 @@ class _Trial:
         return pod
 
     def _enter(self, step: Step, pod: Pod) -> bool:
-        state = self._state
-        comer = replace(pod, name=f"{pod.name}.replacement", uid=f"{pod.uid}.replacement", node=None, bound_at=None)
-        evaluation = Evaluation(self._framework, Cycle(state, comer))
-        if evaluation.refusal is not None or not evaluation.ok[state.nodes.index[step.target]]:
+        comer = _replacement(pod)
+        if not _fits(self._framework, self._state, comer, step.target):
             return False
-        state.assume(comer, step.target)
+        self._state.assume(comer, step.target)
         self._come.append(comer.key)
         return True
 
@@ -101,6 +100,23 @@ class _Trial:
             self._state.drop_pod(key)
         for pod in self._gone:
             self._state.put_pod(pod)
+
+
+def waits_for_room(framework: Framework, state: ClusterState, step: Step, pod: Pod) -> bool:
+    """True if pods that are ending are all that keeps the replacement from its place: it would wait there, not serve."""
+    later = without_ending(state, step.target)
+    if later is None:
+        return False
+    comer = _replacement(pod)
+    return not _fits(framework, state, comer, step.target) and _fits(framework, later, comer, step.target)
+
+
+def _replacement(pod: Pod) -> Pod:
+    return replace(pod, name=f"{pod.name}.replacement", uid=f"{pod.uid}.replacement", node=None, bound_at=None)
+
+
+def _fits(framework: Framework, state: ClusterState, pod: Pod, node: str) -> bool:
+    return Evaluation(framework, Cycle(state, pod)).fits(state.nodes.index[node])
 
 
 def _reserved(step: Step, pod: Pod) -> Reservation:
