@@ -65,9 +65,10 @@ class PaperWriter:
 class PaperSurges:
     def __init__(self) -> None:
         self.begun: list[str] = []
+        self.busy: frozenset[WorkloadKey] = frozenset()
 
     def under_way(self) -> frozenset[WorkloadKey]:
-        return frozenset()
+        return self.busy
 
     async def impossible(self, pod: Pod) -> str | None:
         return None
@@ -173,6 +174,16 @@ def chain_of_two(*, home: str, entering: dict[str, float]) -> Paper:
         )
         for number in range(2):
             put_replica(paper, key, f"{name}-{number}", node=home)
+    return paper
+
+
+def on_both_tiers() -> Paper:
+    """A workload with a promised share of the edge and a replica on either tier."""
+    paper, key = Paper(), WorkloadKey("ns", "w0")
+    for tier in ("edge", "cloud"):
+        paper.cache.put_node(Node(tier, {"cpu": 4000, "memory": 16 << 30, "pods": 110}, tier=tier))
+        put_replica(paper, key, f"w0-{tier}", node=tier)
+    paper.cache.put_workload(Workload(key, replicas=2, app_group="shop", edge_share=0.5, measured_at=NOW))
     return paper
 
 

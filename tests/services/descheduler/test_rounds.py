@@ -15,7 +15,7 @@ from ecotone.model.objects import Pod, PodKind, PodSpec, Workload, WorkloadKey
 from ecotone.model.selectors import NodeAffinity, NodeTerm, Requirement
 from ecotone.services.descheduler.moves import time_text
 from ecotone.services.descheduler.writer import Refusal
-from services.descheduler.paper import NOW, Paper, chain_of_two, fill, put_replica
+from services.descheduler.paper import NOW, Paper, chain_of_two, fill, on_both_tiers, put_replica
 
 
 def one_round(paper: Paper, **spec: Any) -> Paper:
@@ -280,3 +280,17 @@ def test_a_pod_that_waits_because_of_where_its_peer_stands_is_made_way_for() -> 
     paper.cache.put_pod(waits)
     one_round(paper)
     assert any("makes way" in line and "ns/reader-0" in line for line in paper.told), paper.told
+
+
+def priced(paper: Paper) -> list[str]:
+    return [pod for what, pod in one_round(paper).writer.written if what == "price"]
+
+
+def test_who_goes_first_in_a_scale_down_is_said_but_not_while_a_surge_says_it() -> None:
+    """The pod that is replaced is marked as the cheapest; without the mark its replacement goes, and another one comes, for ever."""
+    assert priced(on_both_tiers()) == ["ns/w0-edge"]
+    paper = on_both_tiers()
+    paper.surges.busy = frozenset({WorkloadKey("ns", "w0")})
+    assert priced(paper) == []
+    paper.surges.busy = frozenset({WorkloadKey("ns", "another")})
+    assert priced(paper) == ["ns/w0-edge"]

@@ -207,9 +207,14 @@ class Descheduler:
         now.history.memory = dict(await beside_the_loop(lambda: looked_at(view, settings)))
 
     async def _price(self, decision: DeletionCost) -> None:
-        """Which pod goes first when its workload shrinks; written only if it says something new."""
+        """Which pod goes first when its workload shrinks; written only if it says something new.
+
+        While a surge is under way that is the pod that it replaces, and nobody else.
+        """
         pod = self._cache.pod(decision.pod)
         if pod is None or pod.uid != decision.uid or pod.deletion_cost == decision.cost:
+            return
+        if pod.kind.workload in self._surges.under_way():
             return
         await self._writer.price(pod, decision.cost)
         verb = "would set" if self._writer.dry_run else "set"
