@@ -287,7 +287,7 @@ def priced(paper: Paper) -> list[str]:
 
 
 def test_who_goes_first_in_a_scale_down_is_said_but_not_while_a_surge_says_it() -> None:
-    """The pod that is replaced is marked as the cheapest; without that its replacement goes, and another one comes, and so on."""
+    """The pod that is replaced is marked as the cheapest: without that mark its replacement goes, again and again."""
     assert priced(on_both_tiers()) == ["ns/w0-edge"]
     paper = on_both_tiers()
     paper.surges.busy = frozenset({WorkloadKey("ns", "w0")})
