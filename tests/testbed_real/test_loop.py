@@ -210,7 +210,7 @@ def test_uninstalling_and_cleanup_leave_nothing_behind(mall: Bed) -> None:
 
 def traces(bed: Bed) -> list[str]:
     """Whatever in the cluster still speaks of Ecotone, but what the application's owner wrote himself."""
-    own = {keys.TIER, keys.INDEX, keys.ROLE, keys.WHY, keys.AFFINITY, keys.MAX_LATENCY}
+    own = {keys.TIER, keys.INDEX, keys.ROLE, keys.WHY, keys.AFFINITY, keys.PROTOCOLS, keys.MAX_LATENCY}
     kinds = kubectl(bed, "api-resources", "--verbs=list", "-o", "name").split()
     found = []
     for each in objects(bed, ",".join(kind for kind in kinds if not kind.startswith("events")), "-A"):
