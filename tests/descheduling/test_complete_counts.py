@@ -54,7 +54,7 @@ def elsewhere(application: CallGraph) -> Ints:
     return target
 
 
-USUAL = [(float(at), {"carts": 10.0}) for at in range(0, 90, 30)]
+USUAL = [(float(at), {"carts": 10.0}) for at in range(-60, 90, 30)]
 
 
 def test_a_service_that_calls_as_much_as_ever_may_move() -> None:
@@ -85,9 +85,12 @@ def test_until_figures_have_had_the_time_to_show_whom_it_calls_instead() -> None
     assert not after(*USUAL, (90.0, {}), (120.0, {"items": 10.0}))
 
 
-def test_who_has_just_begun_to_receive_requests_may_not_move_until_a_window_is_full() -> None:
-    assert after((0.0, {"carts": 10.0}), (30.0, {"carts": 10.0}))
-    assert not after((0.0, {"carts": 10.0}), (30.0, {"carts": 10.0}), (60.0, {"carts": 10.0}))
+def test_who_has_just_begun_to_receive_requests_may_not_move_until_figures_have_had_the_time_to_show_whom_it_calls() -> (
+    None
+):
+    begun: list[tuple[float, dict[str, float]]] = [(float(at), {}) for at in range(0, 120, 30)]
+    assert after(*begun)
+    assert not after(*begun, (120.0, {}))
 
 
 def test_figures_of_the_moment_are_complete_and_nothing_is_remembered() -> None:

@@ -60,7 +60,7 @@ def test_a_replacement_that_lands_elsewhere_is_counted_and_told() -> None:
     one_round(paper, window="1s")
     evicted = [key for what, key in paper.writer.written if what == "evict"]
     assert not evicted, "its calls may not all be counted yet"
-    paper.now += 1.5
+    paper.now += 2
     one_round(paper, window="1s")
     evicted = [key for what, key in paper.writer.written if what == "evict"]
     assert evicted

@@ -248,7 +248,7 @@ def test_after_three_moves_that_made_it_worse_nothing_moves_until_the_break_is_o
 def test_a_plan_goes_on_when_its_replacements_are_ready_and_is_measured_as_a_whole() -> None:
     paper = chain_of_two(home="n1", entering={"n0": 10.0})
     one_round(paper, run_period=3600, window="1s")  # its calls may not all be counted yet
-    paper.now += 1.5
+    paper.now += 2
     for step in range(1, 5):
         asyncio.run(paper.descheduler.tick())
         gone = [key for what, key in paper.writer.written if what == "evict"]

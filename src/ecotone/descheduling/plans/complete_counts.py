@@ -4,7 +4,8 @@ A new series is counted once it has filled its window, while one that ends shrin
 the calls that a service no longer makes are gone before those that it makes instead are seen: for a window's length it looks
 as if it needed its users and nobody else, and a plan would take it away from those it is about to call. What leaves a
 workload for each request that enters it is therefore remembered. Where less leaves than before, calls may be missing until
-figures have had the time to show them (`reach`); and so they may where a workload has just begun to receive requests.
+figures have had the time to show them (`reach`); and so they may for as long where a workload has just begun to receive
+requests: each series is scraped and written when its own turn comes, and a scrape that fails holds up those it concerns.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class CompleteCounts:
                 else:
                     self._known[name] = [usual, at, first]
                     self._doubtful.add(name)
-                if self._now - first < self._reach / 2:
+                if self._now - first < self._reach:
                     self._doubtful.add(name)
             case [float(), float(), float() as first]:
                 # Less leaves than before, and has for so long that it must be all.
