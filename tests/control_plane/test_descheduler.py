@@ -108,7 +108,7 @@ def test_a_replacement_waits_for_its_place_while_a_pod_that_is_ending_takes_it(
         names = (one["metadata"]["name"] for one in cluster.pods("default"))
         return any(why in placing.get(f"/decisions/default/{name}", token=token)[1] for name in names)
 
-    wait_until(told, timeout=20, what="a replacement that waits", child=placing.child)
+    wait_until(told, timeout=40, what="a replacement that waits", child=placing.child)
     assert where(cluster, "front") == []
     cluster.call("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE)
-    wait_until(lambda: where(cluster, "front") == ["near"], timeout=20, what="its place", child=placing.child)
+    wait_until(lambda: where(cluster, "front") == ["near"], timeout=40, what="its place", child=placing.child)
