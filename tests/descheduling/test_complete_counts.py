@@ -85,9 +85,7 @@ def test_until_figures_have_had_the_time_to_show_whom_it_calls_instead() -> None
     assert not after(*USUAL, (90.0, {}), (120.0, {"items": 10.0}))
 
 
-def test_who_has_just_begun_to_receive_requests_may_not_move_until_figures_have_had_the_time_to_show_whom_it_calls() -> (
-    None
-):
+def test_who_has_just_begun_to_receive_requests_may_not_move_until_its_calls_must_have_been_counted() -> None:
     begun: list[tuple[float, dict[str, float]]] = [(float(at), {}) for at in range(0, 120, 30)]
     assert after(*begun)
     assert not after(*begun, (120.0, {}))
