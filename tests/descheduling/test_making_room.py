@@ -56,6 +56,21 @@ def test_the_other_one_follows_when_the_first_has_really_left() -> None:
     assert moves(state) == [("default/web-0", "near")]
 
 
+def test_a_plan_whose_target_is_gone_is_given_up() -> None:
+    state = cluster()
+    found, memory = deschedule(state.freeze(), "ecotone")
+    (first,) = found
+    assert isinstance(first, Evict)
+    state.memory = dict(memory)
+    mail = state.find_pod(first.pod)
+    assert mail is not None
+    state.drop_pod(mail.key)
+    state.put_pod(replace(mail, name="mail-1", uid="u-mail-1", node=first.target))
+    state.set_nodes(node for node in tuple(state.nodes.nodes) if node.name != "near")
+    found, memory = deschedule(state.freeze(), "ecotone")
+    assert found == () and not under_way(memory)
+
+
 def test_nobody_goes_for_one_who_gains_less() -> None:
     assert moves(cluster(mails=10.0)) == []
 

@@ -3,7 +3,7 @@
 Level-triggered: each stage says how many pods of each workload should be left on each node. The first stage that is not
 reached is the current one; its pods are asked to go once everything that the stages before it brought is Ready. Asking
 twice gives the same answer, a refused eviction is simply asked for again, and a plan whose replacements do not come within
-the time limit, or whose workloads were scaled, is given up where it stands.
+the time limit, or whose workloads were scaled or whose targets are gone, is given up where it stands.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ def following(state: ClusterState, plan: MovePlan, *, limit: float) -> Next:
     workloads = plan.workloads
     if any(_scaled(state, plan, workload) for workload in workloads):
         return Next(over=True, why="a workload was scaled")
+    if any(step.target not in state.nodes.index for stage in plan.stages for step in stage):
+        return Next(over=True, why="a node that it moves to is gone")
     if state.now - plan.since > limit:
         return Next(over=True, why=f"replacements were not Ready within {limit:.0f} s")
     pods = _pods(state, workloads)
