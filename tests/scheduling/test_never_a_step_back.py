@@ -95,11 +95,11 @@ def two_tiers(*, far: float, wish: str = "edge") -> ClusterState:
     ]  # fmt: skip
     term = NodeTerm(expressions=(Requirement("tier", "In", (wish,)),), weight=50)
     affinity = NodeAffinity(preferred=(term,))
-    pods = [pod(f"web-{number}", cpu="100m", memory="64Mi", spec={"node_affinity": affinity}) for number in range(2)]
+    pods = [pod(f"web-{number}", cpu="100m", memory="64Mi", spec={"node_affinity": affinity}) for number in range(1)]
     talk = {"users@edge": 10.0}
     workload = Workload(
         WorkloadKey("default", "web"),
-        replicas=2,
+        replicas=1,
         traffic={"users@edge": 1000.0},
         requests=talk,
         selector=labelled(app="web"),

@@ -35,7 +35,7 @@ from ecotone.descheduling.plans import plan as plans_in
 from ecotone.descheduling.plans.complete_counts import CompleteCounts
 from ecotone.descheduling.plans.late_counts import late_loss
 from ecotone.descheduling.plans.limits import Care, limits_of
-from ecotone.descheduling.plans.orders import Order, Spare, judged, orders
+from ecotone.descheduling.plans.orders import Order, Redundant, Spare, judged, orders
 from ecotone.descheduling.plans.plan import MovePlan, Step
 from ecotone.descheduling.plans.progress import following
 from ecotone.descheduling.plans.rates import Rates
@@ -53,6 +53,7 @@ from ecotone.model.snapshot import Snapshot
 from ecotone.scheduling.costs.peers import amount, requests_of, traffic_of
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
 from ecotone.scheduling.profiles.profile import Profile
+from ecotone.scheduling.redundancy.tables import redundancy_of
 from ecotone.scheduling.response.bound import least_cost
 from ecotone.scheduling.response.call_graph import CallGraph
 from ecotone.scheduling.response.graph import applications
@@ -340,24 +341,38 @@ class _Run(Run):
         missing = self._waits(application, target, change, least)
         if missing is not None:
             return _NoPlan(f"{saves}, but {missing}", waits=True)
-        bar = None
-        for order in orders(application, prediction, target, spare, seconds=self.care.startup):
+        bar, thin = None, False
+        redundant = self._redundant(application)
+        for order in orders(
+            application, prediction, target, spare, seconds=self.care.startup, redundant=redundant
+        ):
+            if order.lowers:
+                thin = True
+                continue
             if (here - there) * self.care.horizon < order.excess:
                 continue
-            wanted = self._steps(application, order, spare)
+            wanted = self._steps(application, order)
             stages = settle(self.framework, self.state, wanted, pods)
             if isinstance(stages, Step):
                 bar = bar or self._unit(application, stages)[::2]
                 continue
             if stages != wanted:
                 units = tuple(tuple(self._unit(application, step) for step in stage) for stage in stages)
-                order = judged(order.name, units, application, prediction, spare, seconds=self.care.startup)  # noqa: PLW2901
+                order = judged(  # noqa: PLW2901
+                    order.name, units, application, prediction, Spare(spare.pods, order.surge),
+                    seconds=self.care.startup, redundant=redundant,
+                )  # fmt: skip
+                if order.lowers:
+                    thin = True
+                    continue
                 if (here - there) * self.care.horizon < order.excess:
                     continue
             grounds = Grounds(change.ways, self.unheard(application.kinds), counted=True)
             return replace(self._written(application, order, stages, here=here, there=there), grounds=grounds)
         if bar is not None:
             return _NoPlan(f"{saves}, but the filters refuse a pod its place there", bar)
+        if thin:
+            return _NoPlan(f"{saves}, but on the way replicas would stand on too few nodes or in too few zones")
         return _NoPlan(f"{saves}, less than the way there costs within {self.care.horizon:g} s")
 
     def _waits(self, application: CallGraph, target: Ints, change: Change, least: float) -> str | None:
@@ -402,11 +417,23 @@ class _Run(Run):
         )
         return workload, origin, target
 
-    def _steps(self, application: CallGraph, order: Order, spare: Spare) -> Stages:
+    def _redundant(self, application: CallGraph) -> Redundant | None:
+        """What every stage has to keep, by what the application has now; None where the policy does not care."""
+        if not self.framework.keeps_redundancy:
+            return None
+        everywhere = np.ones(application.counts.shape, dtype=np.bool_)
+        graph = (self.state, application.kinds, application.counts, application.zones, application.rtt)
+        return Redundant(
+            ends=redundancy_of(*graph, possible=everywhere),
+            meanwhile=redundancy_of(*graph, possible=everywhere, replicas=application.replicas - 1, kept=False),
+            surge=self.settings.single_replicas == "surge",
+        )
+
+    def _steps(self, application: CallGraph, order: Order) -> Stages:
         names, rows = self.state.nodes.names, application.rows.tolist()
         return tuple(
             tuple(
-                Step(application.kinds[workload].workload, names[rows[a]], names[rows[b]], spare.surge[workload])
+                Step(application.kinds[workload].workload, names[rows[a]], names[rows[b]], order.surge[workload])
                 for workload, a, b in stage
             )
             for stage in order.stages

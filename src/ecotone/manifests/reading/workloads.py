@@ -90,6 +90,7 @@ def _from_notes(key: WorkloadKey, *, notes: Mapping[str, str], labels: Mapping[s
         calls=keys.calls(both),
         edge_share=keys.edge_share(both),
         target_latency_ms=keys.target_latency(both),
+        redundancy=keys.redundancy(both),
     )
 
 
@@ -113,6 +114,7 @@ def merged(first: Workload, second: Workload) -> Workload:
         target_latency_ms=(
             first.target_latency_ms if first.target_latency_ms is not None else second.target_latency_ms
         ),
+        redundancy=first.redundancy or second.redundancy,
     )
 
 

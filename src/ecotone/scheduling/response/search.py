@@ -12,7 +12,8 @@ slower the one whose slowest requests wait least: a node that many share may sav
 long instead, but a way takes everybody the same time, and a queue takes a few the time of all.
 
 Placements that exceed capacity or that the filters refuse cost infinitely much. What is compared is J plus prices: of
-nodes, of owners' preferences, of the risk that one node takes all replicas with it, and a little for every pod that moves.
+nodes, of owners' preferences, and a little for every pod that moves. Redundancy has no price: a workload that moves
+ends on as many nodes and in as many zones as it should, or stays as it is.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask
+from ecotone.scheduling.redundancy.tables import Redundancy
 from ecotone.scheduling.response.call_graph import CallGraph, joined
 from ecotone.scheduling.response.passes import Passes
 from ecotone.scheduling.response.prediction import Prediction
@@ -54,9 +56,9 @@ class Limits:
     """What a placement must keep and what it pays beside J.
 
     `allowed[w, n]`: the filters take the workload there; `demand[w, r]` and `free[n, r]`: requests and room without this
-    application; `movable[w]`; `price[w, n]` in ms for the whole workload there; `together`: ms if all replicas of all
-    workloads stand on single nodes (`apart`: they must not); `moving`: ms a pod; `near`: who must be near whom;
-    `lean`: nobody moves for prices alone.
+    application; `movable[w]`; `price[w, n]` in ms for the whole workload there; `moving`: ms a pod; `near`: who must be
+    near whom; `redundancy`: on how many nodes and in how many zones, None if that does not matter; `lean`: nobody moves
+    for prices alone.
     """
 
     allowed: Mask
@@ -64,10 +66,9 @@ class Limits:
     free: Floats
     movable: Mask
     price: Floats
-    together: float = 1.0
-    apart: bool = False
     moving: float = 0.1
     near: tuple[Near, ...] = ()
+    redundancy: Redundancy | None = None
     lean: bool = False
 
 
@@ -91,8 +92,9 @@ class Search:
         ]
         self._parts = self._apart()
         self._passes = Passes(
-            application, demand=limits.demand, room=self._room, allowed=limits.allowed, movable=self._movable
-        )
+            application, demand=limits.demand, room=self._room, allowed=limits.allowed, movable=self._movable,
+            redundancy=limits.redundancy,
+        )  # fmt: skip
 
     def _apart(self) -> list[Ints]:
         """The parts of an application that consists of several, as far as they move as more than single workloads."""
@@ -197,11 +199,9 @@ class Search:
         found += (shares * limits.price).sum(axis=(1, 2)) / max(len(shares[0]), 1)
         gained = np.maximum(counts - self._now, 0.0)
         found += limits.moving * gained.sum(axis=(1, 2))
-        if self._several.any():
-            alone = (counts.max(axis=2) >= self._replicas) & self._several
-            found += limits.together * alone.sum(axis=1) / self._several.sum()
-            if limits.apart:
-                found[(alone & (gained.sum(axis=2) > 0)).any(axis=1)] = np.inf
+        if limits.redundancy is not None:
+            moved = (counts != self._now).any(axis=2)
+            found[(limits.redundancy.lacking(counts) & moved).any(axis=1)] = np.inf
         found[((gained > 0) & ~limits.allowed).any(axis=(1, 2))] = np.inf
         found[self._overfull(counts)] = np.inf
         for workload, peer, away in self._near:
@@ -312,7 +312,7 @@ class Search:
         return found
 
     def _alone(self, here: Floats, workload: int, each: Ints) -> Floats:
-        """One replica elsewhere, or all replicas on one node, at these places."""
+        """One replica elsewhere, or all replicas at one node, at these places."""
         hosts = np.flatnonzero(here[workload] > 0).tolist()
         several = self._several[workload]
         found = np.repeat(here[np.newaxis], (len(hosts) + int(several)) * len(each), axis=0)
@@ -322,8 +322,7 @@ class Search:
             found[part, workload, each] += 1
         if several:
             whole = len(hosts) * len(each) + np.arange(len(each))
-            found[whole, workload] = 0.0
-            found[whole, workload, each] = self._replicas[workload]
+            found[whole, workload] = self._passes.whole(workload, each)
         return found
 
     def _couples(self, here: Floats) -> Floats:
@@ -335,8 +334,7 @@ class Search:
                 places = np.flatnonzero(allowed[a] & allowed[b])
                 moved = np.repeat(here[np.newaxis], len(places), axis=0)
                 for each in (a, b):
-                    moved[:, each] = 0.0
-                    moved[np.arange(len(places)), each, places] = self._replicas[each]
+                    moved[:, each] = self._passes.whole(each, places)
                 found.append(moved)
         return np.concatenate(found) if found else here[np.newaxis][:0]
 
@@ -346,8 +344,8 @@ class Search:
         target = here.copy()
         found = []
         for node in range(here.shape[1]):
-            target[part] = 0.0
-            target[part, node] = self._replicas[part]
+            for workload in part.tolist():
+                target[workload] = self._passes.whole(workload, np.array([node]))[0]
             found.append(passes.spilled(target))
         return np.stack(found)
 
