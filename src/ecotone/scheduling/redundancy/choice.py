@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 
 from ecotone.model.arrays import Ints, Mask, Rows
-from ecotone.model.objects import PodKind
+from ecotone.model.objects import Pod, PodKind
 from ecotone.model.state import ClusterState
+from ecotone.scheduling.costs.targets import lacking, missed_ms
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.plugin import Rejection
 from ecotone.scheduling.redundancy.want import ZONE, Want, near_zones, want_of
@@ -19,6 +20,8 @@ from ecotone.scheduling.redundancy.want import ZONE, Want, near_zones, want_of
 NAME = "Redundancy"
 GIVEN_UP = "redundancy is given up"
 REASON = "its replicas would stand on too few nodes or in too few zones"
+PROMISED = "elsewhere its replicas would miss their QoS target"
+BROKEN = 1e-6  # milliseconds over target that are rounding and not a broken promise
 _REVISIONS = ("pod-template-hash", "controller-revision-hash")
 _MANY = 1 << 20  # replicas: as many as there may ever be
 _NOWHERE: Rows = np.zeros(0, dtype=np.intp)
@@ -63,9 +66,23 @@ def choose_among_redundant(evaluation: Evaluation) -> Kept:
         return Kept(settled=False)
     places = _Places(state, rows, evaluation.feasible)
     mask, given_up = places.keeping(want_of(state, kind, int(counts.sum()) + 1))
+    if mask is not None and _breaks_promise(state, evaluation.cycle.pod, evaluation.feasible, mask):
+        return Kept(settled=False, given_up=PROMISED)
     if mask is not None:
         evaluation.restrict(mask, [(NAME, Rejection(~mask, REASON, final=False))])
     return Kept(places.enough(last), given_up)
+
+
+def _breaks_promise(state: ClusterState, pod: Pod, feasible: Rows, mask: Mask) -> bool:
+    """True if QoS targets, its own or those of pods that wait with it, are kept only on a node that is not one of these."""
+    missed = missed_ms(state, pod.kind)
+    if missed is None:
+        return False
+    wanted = lacking(state, pod)
+    places = feasible[:0] if wanted is None else feasible[wanted[feasible] > 0]
+    if len(places):
+        return not mask[places].any()
+    return bool(missed[feasible[mask[feasible]]].min() > missed[feasible].min() + BROKEN)
 
 
 def stay_redundant(evaluation: Evaluation, here: int) -> None:
