@@ -13,7 +13,8 @@ import aiohttp
 import pytest
 
 from control_plane.processes import wait_until
-from ecotone.telemetry.dialects.base import Place, Rates, Ref
+from ecotone.telemetry.dialects.base import Rates
+from ecotone.telemetry.refs import Place, Ref
 from ecotone.telemetry.dialects.envoy import Envoy
 from ecotone.telemetry.families import read
 from ecotone.telemetry.prometheus import Failure, Prometheus, PrometheusSettings

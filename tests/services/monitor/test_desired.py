@@ -5,7 +5,8 @@ from __future__ import annotations
 from ecotone.manifests import keys
 from ecotone.services.monitor.annotations import SCALAR
 from ecotone.services.monitor.desired import node_measured, workload_figures, workload_measured
-from ecotone.telemetry.dialects.base import Rates, Ref, users_at
+from ecotone.telemetry.dialects.base import Rates, users_at
+from ecotone.telemetry.refs import Ref
 from ecotone.telemetry.families import Figure
 from ecotone.telemetry.nodes import NodeFigures
 
