@@ -9,12 +9,12 @@ import pytest
 from ecotone.model.errors import InputError
 from ecotone.telemetry.dialects import detect, dialect
 from ecotone.telemetry.dialects.base import Pairs, users_at
-from ecotone.telemetry.refs import Ref
 from ecotone.telemetry.dialects.envoy import Envoy
 from ecotone.telemetry.dialects.istio import Istio
 from ecotone.telemetry.dialects.opentelemetry import OpenTelemetry
 from ecotone.telemetry.families import Figure, Reading
 from ecotone.telemetry.prometheus import Failure, Trouble
+from ecotone.telemetry.refs import Ref
 from telemetry.directory import Town
 from telemetry.fake_prometheus import FakeSource, believing, sample
 

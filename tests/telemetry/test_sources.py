@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -343,7 +343,7 @@ class TestNodes:
 
 
 class TestContainers:
-    READY = {("shop", "web-1"): WEB}
+    READY: ClassVar = {("shop", "web-1"): WEB}
 
     def usage(self, world: World) -> float | None:
         found = world.read(cpu=cpu_family("shop"))

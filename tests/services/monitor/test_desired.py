@@ -6,9 +6,9 @@ from ecotone.manifests import keys
 from ecotone.services.monitor.annotations import SCALAR
 from ecotone.services.monitor.desired import node_measured, workload_figures, workload_measured
 from ecotone.telemetry.dialects.base import Rates, users_at
-from ecotone.telemetry.refs import Ref
 from ecotone.telemetry.families import Figure
 from ecotone.telemetry.nodes import NodeFigures
+from ecotone.telemetry.refs import Ref
 
 WEB, DB, LEDGER = Ref("shop", "web"), Ref("shop", "db"), Ref("bank", "ledger")
 
