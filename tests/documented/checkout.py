@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from examples.transcripts import REPOSITORY
@@ -20,10 +21,10 @@ def checkout(folder: Path) -> Path:
     return folder
 
 
-def sh(line: str, cwd: Path, *, seconds: float = 600, **environment: str) -> str:
+def sh(line: str, cwd: Path, environment: Mapping[str, str] | None = None, *, seconds: float = 600) -> str:
     outer = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "PYTHONPATH"))}
     done = subprocess.run(
-        line, cwd=cwd, env={**outer, **environment}, shell=True, capture_output=True, text=True, check=False,
+        line, cwd=cwd, env={**outer, **(environment or {})}, shell=True, capture_output=True, text=True, check=False,
         timeout=seconds,
     )  # fmt: skip
     assert done.returncode == 0, f"{line}: {done.stdout[-1000:]}{done.stderr[-3000:]}"

@@ -20,7 +20,7 @@ def sources(tmp_path: Path) -> Path:
 
 def test_a_new_checkout_is_set_up_with_what_running_needs(sources: Path, tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
-    sh(f"make setup PYTHON={sys.executable}", sources, TMPDIR=str(tmp_path / "scratch"))
+    sh(f"make setup PYTHON={sys.executable}", sources, {"TMPDIR": str(tmp_path / "scratch")})
     assert list((tmp_path / "scratch").iterdir()) == []
     asked = "import importlib.util as u; print([n for n in {!r} if u.find_spec(n)])"
     tools = ("mypy", "mypyc", "hatchling", "pytest", "ruff", "envoy", "schemathesis", "distributed")
@@ -42,8 +42,8 @@ def test_the_command_is_installed_and_removed_as_documented(program: str, source
     }  # fmt: skip
     install, uninstall = [line.command for line in lines_of(COMMAND) if line.command.startswith(f"{program} ")]
     lend = f"scripts/aside {sys.executable} requirements/install.lock"
-    sh(f"{lend} {install}", sources, **here)
+    sh(f"{lend} {install}", sources, here)
     assert {"ecotone", "kubectl-ecotone"} <= {link.name for link in links.iterdir()}
     assert "kube-default" in sh(f"{links}/ecotone policies", tmp_path)
-    sh(f"{lend} {uninstall}", sources, **here)
+    sh(f"{lend} {uninstall}", sources, here)
     assert not list(links.glob("*ecotone"))

@@ -31,13 +31,13 @@ def test_a_release_is_whole(tmp_path: Path) -> None:
     (links / "buildah").write_text(BUILDAH.format(program=shutil.which("buildah"), folder=tmp_path))
     (links / "buildah").chmod(0o755)
     write_base(BASE, tmp_path / "base.tar")
-    sh(f"buildah pull docker-archive:{tmp_path}/base.tar", sources, **here)
+    sh(f"buildah pull docker-archive:{tmp_path}/base.tar", sources, here)
     try:
         (line,) = lines_of(RELEASE)
-        sh(f"{line.command} PYTHON={sys.executable} ARGUMENTS=--unreleased", sources, seconds=1200, **here)
+        sh(f"{line.command} PYTHON={sys.executable} ARGUMENTS=--unreleased", sources, here, seconds=1200)
         is_whole(sources / "dist", sources)
     finally:
-        sh("buildah rm --all && buildah rmi --all --force", tmp_path, **here)
+        sh("buildah rm --all && buildah rmi --all --force", tmp_path, here)
         shutil.rmtree(tmp_path, ignore_errors=True)  # hundreds of megabytes
 
 
