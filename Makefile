@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: run test live lint bench soak testbed documented images controlplane setup lock chart reference clean
+.PHONY: run check test live lint bench soak testbed documented images controlplane setup lock chart reference clean
 
 # The simulator's hot path is compiled where a C compiler is, again whenever its sources have changed.
 setup: $(STAMP)
@@ -23,6 +23,10 @@ run: setup
 
 # What follows the target's own arguments: make soak ARGUMENTS="-k parity", make bench ARGUMENTS=decide.
 ARGUMENTS ?=
+
+# What every commit is held against; minutes.
+check: setup
+	@scripts/check $(ARGUMENTS)
 
 test: setup
 	scripts/test $(ARGUMENTS)
