@@ -20,9 +20,11 @@ def differences(before: Written, after: Written) -> list[str]:
     found = []
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name, {}), after.get(name, {})
-        for key in sorted((old.keys() | new.keys()) - {keys.MEASURED_AT}):
-            if not _alike(_value(old.get(key)), _value(new.get(key))):
-                found.append(f"{name}: {key} was {old.get(key)}, is {new.get(key)}")
+        found += [
+            f"{name}: {key} was {old.get(key)}, is {new.get(key)}"
+            for key in sorted((old.keys() | new.keys()) - {keys.MEASURED_AT})
+            if not _alike(_value(old.get(key)), _value(new.get(key)))
+        ]
     return found
 
 
