@@ -21,7 +21,7 @@ them (`missing`), unless it pays whatever they turn out to be.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -171,6 +171,7 @@ class _Run(Run):
     def _go_on(self, plan: MovePlan, *, new: bool = True) -> None:
         """Asks for what comes next, as far as its places are free: they are held before a pod leaves."""
         asks = following(self.state, plan).asks
+        self._keep_places(plan, set(plan.issued.values()) - {ask.number for ask in asks})
         free = with_room(self.framework, self.state, [(ask.step, ask.pod) for ask in asks])
         may = {pod.uid for _, pod in free}
         self._issue(plan, [ask for ask in asks if ask.pod.uid in may], new=new)
@@ -194,16 +195,16 @@ class _Run(Run):
             taken[pod.uid] = ask.number
         if taken or not new:
             self._under_way.append(plan.issuing(taken))
-            self._keep_places(plan)
+            self._keep_places(plan, range(plan.pods))
 
-    def _keep_places(self, plan: MovePlan) -> None:
-        """What a plan still wants to bring to its targets counts there from now on: no other application plans with it."""
+    def _keep_places(self, plan: MovePlan, numbers: Collection[int]) -> None:
+        """What these steps still are to bring to their targets counts there from now on: nobody else plans with it."""
         rescued = None if plan.rescue is None else self.state.pending.get(plan.rescue.pod)
         if plan.rescue is not None and rescued is not None and plan.rescue.node in self.state.nodes.index:
             self.state.assume(rescued, plan.rescue.node)
         ends: dict[tuple[WorkloadKey, str], int] = {}
-        for stage in plan.stages:
-            for step in stage:
+        for number, step in enumerate(plan.steps):
+            if number in numbers:
                 ends.setdefault((step.workload, step.target), plan.start[step.workload].get(step.target, 0))
                 ends[step.workload, step.target] += 1
                 if (step.workload, step.origin) in ends:
