@@ -51,9 +51,7 @@ class Disturbed:
         for step in self.plan.steps:
             where = (step.workload, step.origin)
             self.said[where] = self.said.get(where, 0) + 1
-        self.standing = {
-            (pod.kind.workload, pod.node or ""): set[str]() for pod in self.state.usage.pods()
-        }
+        self.standing = {(pod.kind.workload, pod.node or ""): set[str]() for pod in self.state.usage.pods()}
         for pod in self.state.usage.pods():
             self.standing[pod.kind.workload, pod.node or ""].add(pod.uid)
         self.state.memory = plans_in.write({}, [self.plan])
@@ -72,7 +70,14 @@ class Disturbed:
                 steps.append(Step(key, pod.node or "", target, surge))
         if not steps:
             pod = pods[self.workloads[0]][0]
-            steps.append(Step(pod.kind.workload, pod.node or "", "a" if pod.node != "a" else "b", len(pods[pod.kind.workload]) == 1))
+            steps.append(
+                Step(
+                    pod.kind.workload,
+                    pod.node or "",
+                    "a" if pod.node != "a" else "b",
+                    len(pods[pod.kind.workload]) == 1,
+                )
+            )
         draw.shuffle(steps)
         stages = []
         while steps:
@@ -92,7 +97,8 @@ class Disturbed:
     def pods(self, key: WorkloadKey) -> list[Pod]:
         """Those that run and are not on their way out."""
         return sorted(
-            (pod for pod in self.state.usage.pods() if pod.kind.workload == key and pod.is_peer), key=lambda pod: pod.key
+            (pod for pod in self.state.usage.pods() if pod.kind.workload == key and pod.is_peer),
+            key=lambda pod: pod.key,
         )
 
     # What the cluster does
@@ -102,7 +108,9 @@ class Disturbed:
         spec = PodSpec(requests=(("cpu", 200),), nonzero=(200, 0))
         kind = PodKind("default", key, labels=(("app", key.name),), spec=spec)
         name = f"{key.name}-{self.made}"
-        pod = Pod(name, f"u-{name}", kind, node=node, phase="Running", ready=ready, owner="rs", bound_at=1.0 if node else None)
+        pod = Pod(
+            name, f"u-{name}", kind, node=node, phase="Running", ready=ready, owner="rs", bound_at=1.0 if node else None
+        )
         self.state.put_pod(pod)
         return pod
 
