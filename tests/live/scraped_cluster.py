@@ -74,8 +74,8 @@ class ScrapedCluster:
         for name in NODES:
             address = self._address()
             self.kubelets[name] = Planted(address, KUBELET)
-            places = [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}]
-            self.cluster.create(node(name, cpu="4", memory="8Gi", addresses=places))
+            addresses = [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}]
+            self.cluster.create(node(name, cpu="4", memory="8Gi", addresses=addresses))
         for namespace in sorted({one.partition("/")[0] for one in SERVICES} - {"kube-system"}):
             self.cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
         for name, (kind, places) in SERVICES.items():

@@ -85,13 +85,13 @@ class Scraped:
             {"labels": one.labels, "discoveredLabels": one.discovered, "scrapePool": one.pool, "scrapeUrl": one.url}
             for one in self.targets
         ]
-        data: dict[str, Any] = {
+        pages: dict[str, Any] = {
             "targets": {"activeTargets": targets, "droppedTargets": []},
             "status/config": {"yaml": yaml.safe_dump(configuration)},
             "rules": {"groups": [{"name": "g", "rules": [{"type": "recording", **one} for one in self.recordings]}]},
             "status/flags": self.flags,
-        }[path]
-        return json.dumps({"status": "success", "data": data}).encode()
+        }
+        return json.dumps({"status": "success", "data": pages[path]}).encode()
 
     async def query(self, promql: str, *, at: float, asker: str = "") -> list[Sample] | Failure:
         del asker

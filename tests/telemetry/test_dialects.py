@@ -15,8 +15,9 @@ from ecotone.telemetry.dialects.opentelemetry import OpenTelemetry
 from ecotone.telemetry.families import Figure, Reading
 from ecotone.telemetry.prometheus import Failure, Trouble
 from ecotone.telemetry.refs import Ref
+from ecotone.telemetry.samples import Sample
 from telemetry.directory import Town
-from telemetry.fake_prometheus import FakeSource, believing, sample
+from telemetry.fake_prometheus import FakeSource, believing
 
 WEB, DB, LEDGER = Ref("shop", "web"), Ref("shop", "db"), Ref("bank", "ledger")
 TOWN = Town()
@@ -183,7 +184,7 @@ def detected(source: FakeSource) -> str | Failure | None:
 
 @pytest.mark.parametrize("there", ["istio", "envoy", "opentelemetry"])
 def test_the_dialect_that_has_series_is_found(there: str) -> None:
-    assert detected(FakeSource({first_question(there): [sample(1.0, **istio(1.0).labels)]})) == there
+    assert detected(FakeSource({first_question(there): [Sample(istio(1.0).labels, 1.0, 0.0)]})) == there
 
 
 def test_without_series_there_is_no_dialect_and_a_failure_is_told() -> None:

@@ -338,7 +338,7 @@ class TestNodes:
         world.exporters()
         world.prometheus.exposes(world.prometheus.targets[-1], "node_cpu_seconds_total", wrong, mode="idle", cpu="1")
         figures = world.nodes()
-        assert [figures[name].cpu.value for name in ("edge-1", "edge-2")] == [1.5, 1.5]  # type: ignore[union-attr]
+        assert [figures[name].cpu.value for name in ("edge-1", "edge-2")] == [1.5, 1.5]
         assert world.tally.broken["node_cpu_seconds_total"] == 1
 
 
