@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ecotone.descheduling.plans.redundant import Redundant
 from ecotone.model.arrays import Floats, Ints, Mask
-from ecotone.scheduling.redundancy.tables import Redundancy
 from ecotone.scheduling.response.call_graph import CallGraph
 from ecotone.scheduling.response.prediction import Prediction
 
@@ -40,30 +40,6 @@ class Spare:
 
     pods: Ints
     surge: tuple[bool, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Redundant:
-    """`ends`: what every stage ends with; `meanwhile`: what those that serve while one is replaced should have.
-
-    `surge`: workloads may go by surge for it.
-    """
-
-    ends: Redundancy
-    meanwhile: Redundancy
-    surge: bool
-
-    def spared(self, replicas: Ints) -> Ints:
-        """How many pods of each workload may be missing at a time."""
-        found: Ints = np.maximum(1, replicas - np.maximum(self.meanwhile.nodes, self.meanwhile.zones))
-        return found
-
-    def lowered(self, before: Floats, during: Floats, after: Floats) -> Mask:
-        """[w]: workloads that stand closer together during one of these stages [s, w, n], or after it, than they should."""
-        thinner = self.meanwhile.lacking(during) & ~self.meanwhile.lacking(before)
-        closer = self.ends.lacking(after) & ~self.ends.lacking(before[:1])
-        found: Mask = (thinner | closer).any(axis=0)
-        return found
 
 
 @dataclass(frozen=True, slots=True)
