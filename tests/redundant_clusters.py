@@ -7,12 +7,22 @@ something, users at some nodes, deaths of nodes, and replicas that are yet to co
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from random import Random
+from typing import Any
 
 from builders import HOSTNAME, ZONE, labelled
 from ecotone.model.decisions import Bind, Decision, Evict, Preempt
-from ecotone.model.objects import Measured, Node, Pod, PodKind, PodSpec, Reservation, ServiceSelector, Workload, WorkloadKey
+from ecotone.model.objects import (
+    Measured,
+    Node,
+    Pod,
+    PodKind,
+    PodSpec,
+    ServiceSelector,
+    Workload,
+    WorkloadKey,
+)
 from ecotone.model.selectors import SpreadConstraint
 from ecotone.model.state import ClusterState
 from ecotone.scheduling.redundancy.choice import GIVEN_UP
@@ -29,7 +39,6 @@ class Drawn:
     state: ClusterState
     zone_of: dict[str, str | None]
     between: dict[tuple[str, str], float]
-    lost: list[str] = field(default_factory=list)
 
 
 def drawn(seed: int) -> Drawn:
@@ -80,7 +89,7 @@ def _fill(found: Drawn, luck: Random, names: list[str]) -> None:
         calls = {f"w{number + 1}": rate} if number + 1 < count else {}
         replicas = luck.randint(1, 4)
         key = WorkloadKey("default", name)
-        figures = {
+        figures: dict[str, Any] = {
             "cpu_usage": Measured(20.0, NOW), "memory_usage": Measured(1e6, NOW),
             "traffic": {peer: 2000.0 * each for peer, each in (users | calls).items()},
             "requests": users | calls, "calls": calls, "measured_at": NOW,
@@ -105,7 +114,9 @@ def _fill(found: Drawn, luck: Random, names: list[str]) -> None:
                 f"{name}-{each}", f"u-{name}-{each}", kind, created=float(each), owner="rs",
                 node=None if each < waiting else _home(state, luck, names),
             )  # fmt: skip
-            ready = {"phase": "Running", "ready": True, "bound_at": 1.0, "ready_at": 2.0} if pod.node else {}
+            ready: dict[str, Any] = (
+                {"phase": "Running", "ready": True, "bound_at": 1.0, "ready_at": 2.0} if pod.node else {}
+            )
             state.put_pod(replace(pod, **ready))
         near = luck.choice((None, None, "PreferSameNode", "PreferSameZone"))
         services.append(ServiceSelector("default", name, labelled(app=name), near))
@@ -193,7 +204,10 @@ def bind(cluster: Drawn, decisions: list[Decision]) -> list[str]:
     after = serving(state)
     faults = []
     for workload in sorted(touched - said):
-        lacks, lacked = missing(cluster, workload, after[workload]), missing(cluster, workload, before.get(workload, []))
+        lacks, lacked = (
+            missing(cluster, workload, after[workload]),
+            missing(cluster, workload, before.get(workload, [])),
+        )
         if lacks[0] > lacked[0] or lacks[1] > lacked[1]:
             faults.append(f"placing {workload}: on {sorted(after[workload])}, lacks {lacks} (before: {lacked})")
     return faults
@@ -222,10 +236,12 @@ def move(cluster: Drawn, decisions: list[Decision], had: dict[WorkloadKey, list[
             state.drop_pod(pod.key)
         state.last_moves[pod.kind.workload] = state.now
         state.put_pod(
-            replace(pod, name=f"{pod.name}x", uid=f"{pod.uid}x", node=each.target, bound_at=state.now, ready_at=state.now)
+            replace(
+                pod, name=f"{pod.name}x", uid=f"{pod.uid}x", node=each.target, bound_at=state.now, ready_at=state.now
+            )
         )
     after = serving(state)
-    faults = []
+    faults: list[str] = []
     for workload in sorted({pod.kind.workload for pod in pods.values()} - said):
         places = (before[workload], during.get(workload, []), after[workload])
         faults += _closer(cluster, workload, had[workload], *places)
@@ -265,7 +281,3 @@ def die(cluster: Drawn, luck: Random) -> None:
                 phase="Pending", created=state.now,
             )
         )  # fmt: skip
-
-
-def reservations(state: ClusterState) -> tuple[Reservation, ...]:
-    return tuple(each for each in state.reservations if each.expires > state.now)

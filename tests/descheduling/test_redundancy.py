@@ -53,7 +53,9 @@ def three_zones(*, soft: bool) -> ClusterState:
 def without_figures(state: ClusterState) -> None:
     """Traffic is no longer measured."""
     for workload in list(state.workloads.values()):
-        state.put_workload(replace(workload, traffic=None, requests=None, calls=None, cpu_usage=None, memory_usage=None))
+        state.put_workload(
+            replace(workload, traffic=None, requests=None, calls=None, cpu_usage=None, memory_usage=None)
+        )
 
 
 @pytest.mark.parametrize("soft", [True, False])
@@ -146,7 +148,7 @@ def _bring_near(state: ClusterState, one: str, other: str, rtt: float) -> None:
     for node in state.nodes.nodes:
         if node.name in (one, other):
             latencies = {**(node.latencies or {}), other if node.name == one else one: rtt}
-            node = replace(node, latencies=latencies)  # noqa: PLW2901
+            node = replace(node, latencies=latencies)
         changed.append(node)
     state.set_nodes(changed)
 

@@ -63,7 +63,7 @@ def test_a_replicated_chain_follows_its_users_as_one_plan(replicas: int) -> None
 
 def test_at_no_time_is_a_workload_without_a_pod() -> None:
     state = far_chain(3)
-    moves = evictions(state, replace(PLANS, max_moves=None))
+    moves = evictions(state)
     assert {move.pod.rpartition("-")[0] for move in moves} == {"default/web", "default/api", "default/store"}
     assert len(moves) == 6, "all but one of each"
 

@@ -303,7 +303,9 @@ class _Round:
         evaluation.restrict(crowded.ok, why)
         return evaluation
 
-    def _commit(self, pod: Pod, row: int, evaluation: Evaluation, *, why: str | None = None, gives_up: str = "") -> Pod | None:
+    def _commit(
+        self, pod: Pod, row: int, evaluation: Evaluation, *, why: str | None = None, gives_up: str = ""
+    ) -> Pod | None:
         cycle = evaluation.cycle
         why = why or explain_choice(evaluation, row)
         if gives_up:

@@ -39,7 +39,7 @@ def web(
     pods += [pod(f"web-{number}", cpu="100m", spec=spec) for number in range(len(placed), replicas)]
     talk = {f"users@{users}": 10.0}
     workload = Workload(
-        WorkloadKey("default", "web"), replicas=replicas, traffic={peer: 1000.0 for peer in talk}, requests=talk,
+        WorkloadKey("default", "web"), replicas=replicas, traffic=dict.fromkeys(talk, 1000.0), requests=talk,
         selector=labelled(app="web"), redundancy=redundancy,
     )  # fmt: skip
     return cluster(nodes(*names), pods, workloads=(workload,))
@@ -107,7 +107,9 @@ def test_a_pod_is_worth_more_than_its_redundancy_and_that_is_said() -> None:
     decisions = decide(state.freeze(), "ecotone").decisions
     first, second = (each for each in decisions if isinstance(each, Bind))
     assert GIVEN_UP not in first.why
-    assert second.why.endswith("redundancy is given up: its replicas are on 1 node instead of 2, as no other one takes it")
+    assert second.why.endswith(
+        "redundancy is given up: its replicas are on 1 node instead of 2, as no other one takes it"
+    )
 
 
 def test_a_near_zone_without_room_is_given_up_and_that_is_said() -> None:
@@ -127,6 +129,6 @@ def test_of_a_single_node_nothing_is_to_be_said() -> None:
 @pytest.mark.parametrize("replicas", [2, 3, 7])
 def test_a_batch_decides_as_pod_by_pod(replicas: int) -> None:
     spread = (SpreadConstraint(2, ZONE, "ScheduleAnyway", labelled(app="web")),)
-    for given in ({}, {"spread": spread}):
-        state = web("a1", "a2", "b1", "c1", replicas=replicas, **given)
+    for asked in ((), spread):
+        state = web("a1", "a2", "b1", "c1", replicas=replicas, spread=asked)
         assert placed(state) == placed(state, batch=False)

@@ -55,7 +55,13 @@ def _priced(run: Run, plan: MovePlan, application: CallGraph, care: Care) -> tup
     surge = tuple(kind.workload in surging for kind in application.kinds)
     spare = Spare(np.zeros(len(surge), dtype=np.int64), surge)
     order = judged(
-        plan.order, units, application, prediction, spare, seconds=care.startup, redundant=redundant_of(run, application)
+        plan.order,
+        units,
+        application,
+        prediction,
+        spare,
+        seconds=care.startup,
+        redundant=redundant_of(run, application),
     )
     if order.lowers:
         return plan, f"{_ELSEWHERE} what is left would bring replicas too close together"

@@ -30,9 +30,9 @@ class Redundant:
 
     def lowered(self, before: Floats, during: Floats, after: Floats) -> Mask:
         """[w]: workloads that stand closer together during one of these stages [s, w, n], or after it, than they should."""
-        thinner = self.meanwhile.lacking(during) & ~self.meanwhile.lacking(before)
-        closer = self.ends.lacking(after) & ~self.ends.lacking(before[:1])
-        found: Mask = (thinner | closer).any(axis=0)
+        thinner: Mask = self.meanwhile.lacking(during) & ~self.meanwhile.lacking(before)
+        closer: Mask = self.ends.lacking(after) & ~self.ends.lacking(before[:1])
+        found: Mask = thinner.any(axis=0) | closer.any(axis=0)
         return found
 
 

@@ -28,7 +28,7 @@ _NOWHERE: Rows = np.zeros(0, dtype=np.intp)
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """`settled`: whatever places further replicas take, nothing is lost; `given_up`: what the pod's place gives up, if anything."""
+    """`settled`: whatever places further replicas take, nothing is lost; `given_up`: what the pod's place gives up, if any."""
 
     settled: bool = True
     given_up: str = ""
@@ -164,4 +164,6 @@ class _Places:
 def _told(what: str, has: int, wanted: int) -> str:
     """`node` or `zone`, of which there are fewer than wanted."""
     where = "on" if what == "node" else "in"
-    return f"its replicas are {where} {has} {what}{'' if has == 1 else 's'} instead of {wanted}, as no other one takes it"
+    return (
+        f"its replicas are {where} {has} {what}{'' if has == 1 else 's'} instead of {wanted}, as no other one takes it"
+    )

@@ -163,5 +163,6 @@ def redundancy_of(
 
 
 def _zones_in(zone_of: Ints, where: Mask) -> Ints:
-    found: Ints = np.unique(zone_of[where])
-    return found[found != _NO_ZONE]
+    zones = np.unique(zone_of[where])
+    found: Ints = zones[zones != _NO_ZONE]
+    return found

@@ -33,8 +33,6 @@ import numpy as np
 from ecotone.model.arrays import Floats, Rows
 from ecotone.model.availability import anything_measured
 from ecotone.model.errors import InputError
-from ecotone.model.objects import PodKind
-from ecotone.model.state import ClusterState
 from ecotone.scheduling.costs import cost
 from ecotone.scheduling.costs.channels import UNAWAITED, channels
 from ecotone.scheduling.costs.deadlines import DEFAULT as LATENESS
