@@ -7,6 +7,7 @@ their namespace (`enforced`), as docs/monitoring.md asks for, or not.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import urllib.request
@@ -37,6 +38,7 @@ SERVICES = {
 }
 ON_NODE = {"monitoring/node-exporter"}
 KUBELET = 10250
+_NUMBERS = itertools.count(1)
 
 
 @dataclass
@@ -67,7 +69,6 @@ class ScrapedCluster:
     kubelets: dict[str, Planted] = field(default_factory=dict)
     monitors: dict[str, dict[str, Any]] = field(default_factory=dict)
     url: str = ""
-    _number: int = 0
     _child: Child | None = None
 
     def __post_init__(self) -> None:
@@ -153,9 +154,8 @@ class ScrapedCluster:
 
     def _address(self) -> str:
         """A loopback address of this process's own."""
-        self._number += 1
         here = os.getpid()
-        return f"127.{64 + here // 256 % 64}.{here % 256}.{self._number}"
+        return f"127.{64 + here // 256 % 64}.{here % 256}.{next(_NUMBERS)}"
 
     # Prometheus
 
@@ -242,9 +242,9 @@ class ScrapedCluster:
         pools = {one["scrapePool"] for one in targets}
         return pools == {"kubelet", *self.monitors} and all(one["health"] == "up" for one in targets)
 
-    def app_group(self, namespace: str, **spec: Any) -> dict[str, Any]:
-        given = {"runPeriod": 1, "name": namespace, "window": "6s", **spec}
-        return _resource("AppGroup", {"name": namespace, "namespace": namespace}, given)
+    def app_group(self, namespace: str, *, name: str = "", **spec: Any) -> dict[str, Any]:
+        given = {"runPeriod": 1, "name": name or namespace, "window": "6s", **spec}
+        return _resource("AppGroup", {"name": name or namespace, "namespace": namespace}, given)
 
     def monitored(self) -> None:
         self.cluster.create(_resource("Cluster", {"name": "all"}, {"runPeriod": 1, "window": "6s"}))
