@@ -14,6 +14,7 @@ from ecotone.descheduling.grounds import Grounds
 from ecotone.model.objects import WorkloadKey
 
 MEMORY = "plans"
+CUT = "the best that the search's budget allowed to find"
 
 Counts = dict[WorkloadKey, dict[str, int]]
 
@@ -43,7 +44,7 @@ class MovePlan:
     `start`: pods per workload and node when it began; `issued`: uids of the pods asked to go, and `since`, when the last of
     them was; `here` and `there`: milliseconds per request before and after; `excess`: what the way costs, in ms x s;
     `grounds`: what was known of the distances that make the difference; `rescue`: the pod that the others make way for, in
-    a plan that is not made for milliseconds.
+    a plan that is not made for milliseconds; `cut`: the search for it reached its budget.
     """
 
     stages: tuple[tuple[Step, ...], ...]
@@ -57,6 +58,7 @@ class MovePlan:
     safe: bool = True
     grounds: Grounds | None = field(default=None, hash=False)
     rescue: Rescue | None = None
+    cut: bool = False
 
     @property
     def workloads(self) -> set[WorkloadKey]:
@@ -80,9 +82,10 @@ class MovePlan:
         if self.rescue is not None:
             return f"makes way{group}: {self.rescue.pod}, which fits nowhere now, can then run on {self.rescue.node}"
         unsafe = "" if self.safe else "; on the way requests take longer than now"
+        cut = f"; {CUT}" if self.cut else ""
         return (
             f"moves{group} to {step.target}: a request costs {self.there:.4g} ms instead of {self.here:.4g} ms "
-            f"({self.order}, {len(self.stages)} stage{'s' if len(self.stages) > 1 else ''}{unsafe})"
+            f"({self.order}, {len(self.stages)} stage{'s' if len(self.stages) > 1 else ''}{unsafe}{cut})"
         )
 
     def to_memory(self) -> dict[str, object]:
@@ -100,6 +103,7 @@ class MovePlan:
             "issued": sorted(self.issued),
             "safe": self.safe,
             **({} if self.grounds is None else {"grounds": self.grounds.to_memory()}),
+            **({"cut": True} if self.cut else {}),
             **({} if self.rescue is None else {"rescue": [self.rescue.pod, self.rescue.node]}),
         }
 
@@ -142,6 +146,7 @@ def _read(given: Mapping[str, Any]) -> MovePlan:
         safe=bool(given["safe"]),
         grounds=Grounds.read(given.get("grounds")),
         rescue=_rescue(given.get("rescue")),
+        cut=bool(given.get("cut", False)),
     )
 
 
