@@ -128,7 +128,7 @@ def loop(start_cluster: Callable[..., Cluster], tmp_path: Path) -> Iterator[Loop
         prometheus = PrometheusServer(tmp_path / "prometheus", {"planted": [{"targets": [source.target]}]})
         programs = [
             scheduler(cluster, *LEASE, policy="ecotone"),
-            Program(cluster, "monitor", f"--prometheus={prometheus.url}", "--max-age=60"),
+            Program(cluster, "monitor", f"--prometheus={prometheus.url}", "--max-age=60", "--trust-prometheus"),
         ]
         wait_until(lambda: all_ready(cluster), timeout=180, what="ready pods", child=programs[0].child)
         with metered(cluster, source, MORNING) as meters:
