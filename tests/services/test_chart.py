@@ -17,12 +17,15 @@ from missing import lacking
 
 CHART = Path(__file__).resolve().parents[2] / "deploy" / "chart"
 EXPRESSION = re.compile(r'\{\{ (?:\.(?P<name>[\w.]+)|"(?P<literal>[{}]+)") \}\}')
+UNLESS = re.compile(r"\{\{ if not \.(?P<name>[\w.]+) \}\}(?P<text>[^{]*)\{\{ end \}\}")
 CHOSEN = {
     "Release.Namespace": "ecotone-system",
     "Values.image": "registry.example/ecotone:1",
     "Values.policy": "sophos",
     "Values.schedulerName": "mine",
     "Values.prometheus": "http://prom.example:9090",
+    "Values.reporters": "watch/exporter",
+    "Values.trustPrometheus": "true",
 }
 
 
@@ -37,6 +40,8 @@ def printed() -> dict[tuple[str, str], dict[str, Any]]:
         policy=CHOSEN["Values.policy"],
         scheduler_name=CHOSEN["Values.schedulerName"],
         prometheus=CHOSEN["Values.prometheus"],
+        reporters=[CHOSEN["Values.reporters"]],
+        trust=["--trust-prometheus"],
     )
     return {key(one): one for one in objects}
 
@@ -52,7 +57,8 @@ def test_filled_in_it_equals_the_printed_manifests() -> None:
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for name, text in files().items():
         if name.startswith(("crds/", "templates/")):
-            filled = EXPRESSION.sub(lambda match: match["literal"] or CHOSEN[match["name"]], text)
+            chosen = UNLESS.sub(lambda match: "" if CHOSEN[match["name"]] == "true" else match["text"], text)
+            filled = EXPRESSION.sub(lambda match: match["literal"] or CHOSEN[match["name"]], chosen)
             found |= {key(one): one for one in yaml.safe_load_all(filled)}
     assert found == printed()
 

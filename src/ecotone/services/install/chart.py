@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import ecotone
-from ecotone.services.install import COMPONENTS, ON_REQUEST, PARTS, PROMETHEUS, installation
+from ecotone.services.install import COMPONENTS, ON_REQUEST, PARTS, PROMETHEUS, REPORTERS, installation
 from ecotone.services.install.workloads import IMAGE
 
 VALUES = {
@@ -23,10 +23,13 @@ VALUES = {
     "policy": ("ecotone", "Policy of scheduler and descheduler; see `ecotone policies`."),
     "schedulerName": ("ecotone", "Name that pods ask for."),
     "prometheus": (PROMETHEUS, "Prometheus that the monitor reads."),
+    "reporters": (",".join(REPORTERS), "Workloads (namespace/name) that report for others: node-exporter, ztunnel."),
+    "trustPrometheus": (False, "True if no tenant can add targets or rules to that Prometheus."),
 }
 _WORDS = {
     "helm-release-namespace": "{{ .Release.Namespace }}",
-    **{f"helm-value-{name.lower()}": f"{{{{ .Values.{name} }}}}" for name in VALUES},
+    "helm-value-trustprometheus": "--{{ if not .Values.trustPrometheus }}no-{{ end }}trust-prometheus",
+    **{f"helm-value-{name.lower()}": f"{{{{ .Values.{name} }}}}" for name in VALUES if name != "trustPrometheus"},
 }
 _BRACES = re.compile(r"\{\{|\}\}")
 
@@ -51,6 +54,8 @@ def _made(part: str) -> list[dict[str, Any]]:
         policy="helm-value-policy",
         scheduler_name="helm-value-schedulername",
         prometheus="helm-value-prometheus",
+        reporters=["helm-value-reporters"],
+        trust=["helm-value-trustprometheus"],
     )
 
 
