@@ -99,7 +99,7 @@ def kept(state: ClusterState) -> set[str]:
     found = set()
     for kind in state.kind_counts:
         target = target_of(state, kind)
-        rows = state.usage.peers.get(kind, {})
+        rows: dict[int, int] = state.usage.peers.get(kind, {})
         if target is not None and sum(rows.values()):
             mean = sum(count * target.latency[row] for row, count in rows.items()) / sum(rows.values())
             if mean <= target.promised + 1e-6:
