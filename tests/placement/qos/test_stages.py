@@ -100,8 +100,9 @@ def kept(state: ClusterState) -> set[str]:
     for kind in state.kind_counts:
         target = target_of(state, kind)
         rows: dict[int, int] = state.usage.peers.get(kind, {})
-        if target is not None and sum(rows.values()):
-            mean = sum(count * target.latency[row] for row, count in rows.items()) / sum(rows.values())
+        pods = sum(rows.values())
+        if target is not None and pods > 0:
+            mean = sum(count * target.latency[row] for row, count in rows.items()) / pods
             if mean <= target.promised + 1e-6:
                 found.add(kind.workload.name)
     return found
