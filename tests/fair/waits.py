@@ -52,10 +52,10 @@ def wait_until(
             raise WaitMissed(f"no {what} within {waited:.0f} s{told()}")
         time.sleep(pause)
         pause = max(every, min(SELDOM_SECONDS, 1.2 * pause))
-    _record(what, time.monotonic() - started, timeout)
+    record(what, time.monotonic() - started, timeout)
 
 
-def _record(what: str, seconds: float, timeout: float) -> None:
+def record(what: str, seconds: float, timeout: float) -> None:
     file = os.environ.get(RECORD)
     if file:
         test = os.environ.get("PYTEST_CURRENT_TEST", "")
