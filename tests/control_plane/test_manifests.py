@@ -106,36 +106,6 @@ def test_the_descheduler_marks_pods_and_records_surges_and_no_more(installed: Cl
         change(installed, workload, {"spec": {"minReadySeconds": 5}}, by=DESCHEDULER)
 
 
-def test_only_the_descheduler_writes_reservations(installed: Cluster) -> None:
-    reservations = "/apis/ecotone.dev/v1alpha1/namespaces/default/reservations"
-    body = {
-        "apiVersion": "ecotone.dev/v1alpha1",
-        "kind": "Reservation",
-        "metadata": {"name": "one", "namespace": "default"},
-        "spec": {"workload": "web", "node": "guarded", "expires": "2030-01-01T00:00:00Z"},
-    }
-    role = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": "edits-all"},
-        "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}],
-    }
-    binding = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": "nobody-edits-all"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edits-all"},
-        "subjects": [{"kind": "User", "name": "nobody", "apiGroup": "rbac.authorization.k8s.io"}],
-    }
-    installed.create(role, binding)
-    with pytest.raises(Refused, match="only ecotone's descheduler writes reservations"):
-        installed.call("POST", reservations, body, user="nobody")
-    installed.call("POST", reservations, body, acting_as=DESCHEDULER)
-    with pytest.raises(Refused, match="only ecotone's descheduler writes reservations"):
-        installed.call("DELETE", f"{reservations}/one", user="nobody")
-    installed.call("DELETE", f"{reservations}/one", acting_as=DESCHEDULER)
-
-
 def test_cleanup_takes_off_what_was_written_and_leaves_what_owners_wrote(installed: Cluster) -> None:
     written = {"ecotone.dev/latencies": "{}", "ecotone.dev/measured-at": "x", "example.test/kept": "1"}
     change(installed, "/api/v1/nodes/guarded", {"metadata": {"annotations": written}}, by=None)

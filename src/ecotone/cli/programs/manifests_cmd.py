@@ -36,6 +36,19 @@ def manifests(
             "--allow-from", help="CIDR from which the extender may be reached (a kube-scheduler's node). Repeat."
         ),
     ] = None,
+    exclude_namespace: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exclude-namespace",
+            help="The descheduler moves nothing there; kube-system and its own namespace always. Repeat.",
+        ),
+    ] = None,
+    move_only_in: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--move-only-in", help="The descheduler gets rights to evict and scale in this namespace alone. Repeat."
+        ),
+    ] = None,
     front_end: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,6 +82,10 @@ def manifests(
     resolve(policy)
     if not is_label(namespace):
         raise InputError(f"--namespace {namespace}: no name of a namespace", hint="lower case letters, digits and -")
+    for option, names in (("--exclude-namespace", exclude_namespace), ("--move-only-in", move_only_in)):
+        for name in names or ():
+            if not is_label(name):
+                raise InputError(f"{option} {name}: no name of a namespace", hint="lower case letters, digits and -")
     for given, known, what in ((part or (), PARTS, "part"), (component or (), tuple(COMPONENTS), "component")):
         for name in given:
             if name not in known:
@@ -89,6 +106,8 @@ def manifests(
             scheduler_name=scheduler_name,
             prometheus=prometheus or PROMETHEUS,
             allow_from=[_cidr(one) for one in allow_from or ()],
+            excluded=exclude_namespace or (),
+            move_only_in=move_only_in or (),
         )
     sys.stdout.write(_render(objects, output))
 

@@ -47,6 +47,9 @@ def descheduler(
     exclude_namespace: Annotated[
         list[str] | None, typer.Option("--exclude-namespace", help="Nothing moves there. Repeat; kube-system always.")
     ] = None,
+    only_namespace: Annotated[
+        list[str] | None, typer.Option("--only-namespace", help="Moves are made there alone. Repeat.")
+    ] = None,
     max_age: Annotated[float, typer.Option(help="Seconds after which a measurement counts as unknown.")] = 300.0,
     ready_seconds: Annotated[float, typer.Option(help="Seconds in which a replacement must become ready.")] = 120.0,
     request_timeout: Annotated[float, typer.Option(help="Seconds a request to the API server may take.")] = 10.0,
@@ -83,6 +86,7 @@ def descheduler(
         lease_name=lease_name,
         scheduler_lease=scheduler_lease,
         excluded_namespaces=frozenset({"kube-system", *(exclude_namespace or ())}),
+        only_namespaces=frozenset(only_namespace or ()),
         max_age=max_age,
         ready_seconds=ready_seconds,
         request_timeout=request_timeout,

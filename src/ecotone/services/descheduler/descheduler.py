@@ -225,6 +225,8 @@ class Descheduler:
         history, moment = now.history, now.view.now
         if now.namespace in self._settings.excluded_namespaces:
             return "Excluded", f"namespace {now.namespace} is excluded"
+        if self._settings.only_namespaces and now.namespace not in self._settings.only_namespaces:
+            return "Excluded", f"moves are made in {', '.join(sorted(self._settings.only_namespaces))} alone"
         if now.group.spec.paused:
             return "Paused", "spec.paused is set"
         if not is_open(now.settings.windows, moment):
