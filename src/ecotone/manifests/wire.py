@@ -558,6 +558,8 @@ class SnapshotState(Wire):
     memory: dict[str, Any] = {}
     last_moves: dict[str, float] = {}
     assumed: list[str] = []
+    vouched: bool = False
+    """Whether somebody answered for what was measured; else an owner's figures count in his own namespace alone."""
 
 
 class Kind(msgspec.Struct, frozen=True):

@@ -341,4 +341,5 @@ def _state(snapshot: Snapshot) -> wire.SnapshotState:
         memory=msgspec.to_builtins(dict(snapshot.memory), str_keys=True),
         last_moves={key_text(key): at for key, at in snapshot.last_moves.items()},
         assumed=sorted(snapshot.usage.recent_keys),
+        vouched=snapshot.vouched,
     )
