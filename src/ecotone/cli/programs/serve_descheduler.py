@@ -18,6 +18,7 @@ from ecotone.cli.programs.shared_options import (
     LeaseRenewDeadline,
     LeaseRetryPeriod,
     Listen,
+    TrustAnnotations,
     Verbose,
 )
 
@@ -53,6 +54,7 @@ def descheduler(
     max_age: Annotated[float, typer.Option(help="Seconds after which a measurement counts as unknown.")] = 300.0,
     ready_seconds: Annotated[float, typer.Option(help="Seconds in which a replacement must become ready.")] = 120.0,
     request_timeout: Annotated[float, typer.Option(help="Seconds a request to the API server may take.")] = 10.0,
+    trust_annotations: TrustAnnotations = False,
     allow_host: AllowHost = None,
     listen: Listen = None,
     kubeconfig: Kubeconfig = None,
@@ -93,6 +95,7 @@ def descheduler(
         prometheus=None
         if prometheus is None
         else PrometheusSettings(prometheus, token_file=prometheus_token_file, ca_file=prometheus_ca),
+        trust_annotations=trust_annotations,
         allowed_hosts=tuple(allow_host or ()),
     )
     serve(connect(kubeconfig=kubeconfig, context=context), settings, listen=listen)

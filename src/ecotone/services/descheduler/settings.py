@@ -44,6 +44,7 @@ class DeschedulerProgramSettings:
     prometheus: PrometheusSettings | None = None
     """Who knows whether objectives are met; without it applications with an objective are left alone."""
     silence: float = 150.0
+    trust_annotations: bool = False
     allowed_hosts: tuple[str, ...] = ()
 
 
