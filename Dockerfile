@@ -7,11 +7,12 @@
 # Packages come from the lock file, by hash.
 FROM python:3.11-slim AS build
 WORKDIR /source
-COPY requirements.lock pyproject.toml README.md LICENSE ./
-# Everything is fetched and checked by hash; of that, only what `ecotone` itself needs is installed.
-RUN python -m pip wheel --quiet --no-cache-dir --require-hashes --wheel-dir /wheels -r requirements.lock \
- && python -m pip install --quiet --no-cache-dir --no-index --find-links /wheels hatchling
-COPY hatch_build.py ./
+COPY requirements/run.lock requirements/build.lock requirements/
+# Wheels alone, checked by hash: nothing that is fetched runs a program of its own while it is installed.
+RUN python -m pip wheel --quiet --no-cache-dir --require-hashes --only-binary :all: --wheel-dir /wheels \
+      -r requirements/run.lock \
+ && python -m pip install --quiet --no-cache-dir --require-hashes --only-binary :all: -r requirements/build.lock
+COPY pyproject.toml README.md LICENSE hatch_build.py ./
 COPY scripts/compile.py scripts/
 COPY src src
 RUN python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir /wheels . \

@@ -2,10 +2,10 @@
 
     python scripts/compile.py
 
-Does nothing when the binaries fit the sources. They are built aside and put in place by one rename, so that a run that
-starts meanwhile sees all of them or none; those of earlier sources are removed. Where something is missing, one line on
-stderr says what, and the simulator stays with the sources, which give the same results to the byte. In CI (CI=true) that
-is an error.
+Does nothing when the binaries fit the sources. mypyc need not be installed: scripts/aside lends it for as long as it takes.
+Binaries are built aside and put in place by one rename, so that a run that starts meanwhile sees all of them or none; those
+of earlier sources are removed. Where something is missing, one line on stderr says what, and the simulator stays with the
+sources, which give the same results to the byte. In CI (CI=true) that is an error.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src/ecotone/sim"
+PACKAGES = ("mypyc", "setuptools")
+LENDER = (ROOT / "scripts/aside", ROOT / "requirements/build.lock")
 # Results must not depend on who computed them: a*b+c rounds twice, as it does in Python, on machines that could do it once.
 SAME_ROUNDING = "-ffp-contract=off"
 # The modules are checked elsewhere, by strict rules. Here nothing but themselves is looked at, so that what comes out depends
@@ -49,10 +51,16 @@ def missing() -> str | None:
     header = Path(sysconfig.get_path("include"), "Python.h")
     if not header.is_file():
         return f"no {header}"
-    for package in ("mypyc", "setuptools"):
-        if find_spec(package) is None:
+    for package in PACKAGES:
+        if not (find_spec(package) or LENDER[0].is_file()):
             return f"no Python package {package}"
     return None
+
+
+def command() -> list[str]:
+    """What builds: this very file, in a process of its own, where mypyc is or with one that is lent."""
+    lent = [] if all(map(find_spec, PACKAGES)) else [str(LENDER[0]), sys.executable, str(LENDER[1])]
+    return [*lent, "python" if lent else sys.executable, __file__, "--build"]
 
 
 def build(hot_path: dict[str, Any], scratch: Path) -> Path:
@@ -106,13 +114,7 @@ def main() -> int:
     reason = missing()
     if reason is None:
         sys.stderr.write("compile: the simulator's hot path (half a minute)\n")
-        done = subprocess.run(  # noqa: S603 - this very file
-            [sys.executable, __file__, "--build"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = subprocess.run(command(), cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 - see there
         if done.returncode == 0:
             return 0
         sys.stderr.write(done.stdout[-4000:] + done.stderr[-4000:])

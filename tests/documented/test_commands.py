@@ -25,6 +25,7 @@ SMALLER = {
 # These need no counterpart: they are run as they stand.
 WHOLE = (
     "make setup",
+    "make develop",
     "make run",
     "make reference",
     "make controlplane",
@@ -68,5 +69,5 @@ def small(command: str) -> list[str]:
     assert len(known) == 1, f"{command}: said to be neither small enough nor how to make it so"
     more = SMALLER.get(known[0], ())
     if program == "make":
-        return [*(MAKE[:3] if words == ["setup"] else MAKE), *words, *more]
+        return [*(MAKE[:3] if words in (["setup"], ["develop"]) else MAKE), *words, *more]
     return [sys.executable, *(("-m", "ecotone") if program == "ecotone" else ()), *words, *more]
