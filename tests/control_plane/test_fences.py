@@ -23,7 +23,7 @@ MOVER, READER, PLACER = (service_account(name, PLACE) for name in (DESCHEDULER, 
 
 @pytest.fixture(scope="module")
 def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
-    cluster = start_cluster()
+    cluster = start_cluster(keeps_figures=False)
     people(cluster, "shop", PLACE, EXCLUDED)
     install(cluster, "-n", PLACE, "--exclude-namespace", EXCLUDED)
     cluster.create(node("n1"))
@@ -147,23 +147,9 @@ def test_our_priorities_stay_in_our_namespace(cluster: Cluster, name: str) -> No
     assert attempt(cluster, pod("plain", namespace="shop"), TENANT) == ""
 
 
-def test_an_administrator_admits_a_namespace_to_our_priorities(cluster: Cluster) -> None:
-    label = {"metadata": {"labels": {"ecotone.dev/priority-classes": "allowed"}}}
-    path = "/api/v1/namespaces/shop"
-    told = tried(cluster, "PATCH", path, label, content_type=MERGE, acting_as=TENANT)
-    assert "cannot patch" in told
-    urgent = pod("proxy", namespace="shop", priorityClassName="ecotone-node")
-    cluster.call("PATCH", path, label, content_type=MERGE)
-    try:
-        wait_until(lambda: not attempt(cluster, urgent, TENANT), timeout=30, what="admitted namespace")
-    finally:
-        gone = {"metadata": {"labels": {"ecotone.dev/priority-classes": None}}}
-        cluster.call("PATCH", path, gone, content_type=MERGE)
-
-
 def test_a_namespace_with_reservations_goes_and_so_does_the_installation(start_cluster: Callable[..., Cluster]) -> None:
     """Its controllers work under accounts of their own, which no group lifts above the policies."""
-    cluster = start_cluster()
+    cluster = start_cluster(keeps_figures=False)
     try:
         people(cluster, "leaving", "staying")
         install(cluster)

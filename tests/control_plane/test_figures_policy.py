@@ -22,7 +22,7 @@ DRY = "?dryRun=All"
 
 @pytest.fixture(scope="module")
 def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
-    cluster = start_cluster()
+    cluster = start_cluster(keeps_figures=False)
     people(cluster, "shop")
     install(cluster)
     yield cluster

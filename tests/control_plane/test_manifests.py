@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -25,6 +26,13 @@ def printed(cluster: Cluster, *arguments: str) -> list[dict[str, Any]]:
     code, text, problems = run_ecotone(cluster, "manifests", *arguments)
     assert code == 0, problems
     return list(yaml.safe_load_all(text))
+
+
+@pytest.fixture(scope="module")
+def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
+    cluster = start_cluster(keeps_figures=False)
+    yield cluster
+    cluster.stop()
 
 
 @pytest.fixture(scope="module")

@@ -56,6 +56,9 @@ def manifests(
         ),
     ] = None,
     proxy_image: Annotated[str | None, typer.Option("--proxy-image", help="Image of the input proxy's Envoy.")] = None,
+    proxy_priority: Annotated[
+        str | None, typer.Option("--proxy-priority", help="Priority class of proxies; none if left out.")
+    ] = None,
     external: Annotated[
         list[str] | None,
         typer.Option("--external", metavar="NAME=HOST:PORT", help="Print an output proxy for it instead. Repeat."),
@@ -93,9 +96,9 @@ def manifests(
     objects: list[dict[str, Any]] = []
     if front_end or external:
         for each in front_end or ():
-            objects += input_proxy(each, image=proxy_image or ENVOY)
+            objects += input_proxy(each, image=proxy_image or ENVOY, priority=proxy_priority)
         for each in external or ():
-            objects += output_proxy(each, namespace=namespace)
+            objects += output_proxy(each, namespace=namespace, priority=proxy_priority)
     else:
         objects = installation(
             part or (),

@@ -12,9 +12,6 @@ from ecotone.services.install.admission.policy import Objects, listed, policy, q
 from ecotone.services.install.rbac import HOLD
 from ecotone.services.install.workloads import CONTROL_PRIORITY, NODE_PRIORITY
 
-ADMITTED = "ecotone.dev/priority-classes"
-"""Label of further namespaces whose pods may use the classes; only who may write namespaces can set it."""
-
 
 def reservations() -> Objects:
     (group,), (resource,), (verb,) = HOLD["apiGroups"], HOLD["resources"], HOLD["verbs"]
@@ -28,9 +25,8 @@ def priorities(namespace: str) -> Objects:
     conditions = [
         {"name": "one-of-our-classes", "expression": f"object.spec.?priorityClassName.orValue('') in {classes}"}
     ]
-    admitted = f"namespaceObject.metadata.?labels[?'{ADMITTED}'].orValue('') == 'allowed'"
     check = (
-        f"request.namespace == {quoted(namespace)} || {admitted}",
+        f"request.namespace == {quoted(namespace)}",
         f"priority classes {CONTROL_PRIORITY} and {NODE_PRIORITY} belong to namespace {namespace}",
     )
     rules = [rule("", ("pods",), ("CREATE",))]
