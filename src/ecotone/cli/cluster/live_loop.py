@@ -24,7 +24,7 @@ from ecotone.manifests.times import time_or_none
 
 TROUBLE = frozenset({"CircuitBreakerOpen", "SchedulerUnavailable", "MeasurementsStale"})
 
-_STATUS_HELP = """Tells for every application whether measurements are fresh and believed, if the loop works, and what its moves brought.
+_STATUS_HELP = """Tells of every application if measurements are fresh and believed, and what the loop does and brought.
 
 The exit code is 1 if the loop of an application is held up: stale measurements, an open breaker, no scheduler.
 
