@@ -536,6 +536,7 @@ class ReservationSpec(Wire):
     resources: Quantities = {}
     replaces_uid: str = msgspec.field(default="", name="replacesUID")
     expires: str = ""
+    priority: Int64 = 0
 
 
 class ReservationStatus(Wire):

@@ -327,6 +327,7 @@ def _reservation(given: Reservation) -> wire.Reservation:
             resources=quantities(given.requests),
             replaces_uid=given.replaces_uid,
             expires="" if given.expires == float("inf") else show_time(given.expires),
+            priority=given.priority,
         ),
         status=wire.ReservationStatus(taken_by=given.taken_by),
     )
