@@ -19,6 +19,7 @@ MAKE = ("make", "--file", str(REPOSITORY / "Makefile"), "--assume-old=setup")
 SMALLER = {
     "ecotone experiment kubedsm-means": ("--quick", "--trials", "1"),
     "python -m benchmarks": ("--small",),
+    "make check": ("ARGUMENTS=tests/telemetry",),
     "make soak": ("ARGUMENTS=tests/telemetry",),
     "make bench": ("ARGUMENTS=--small",),
 }

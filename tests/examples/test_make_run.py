@@ -42,6 +42,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, dict[str, Any]
     return found[0], json.loads(found[1])
 
 
+@pytest.mark.lasting
 def test_the_readme_shows_the_table_that_make_run_prints(shown: tuple[str, dict[str, Any]]) -> None:
     text = README.read_text(encoding="utf-8")
     if os.environ.get("ECOTONE_UPDATE_EXAMPLES"):

@@ -95,6 +95,7 @@ def _dealt(instance: Instance, placement: Placement) -> Dealt:
     )
 
 
+@pytest.mark.lasting
 @pytest.mark.parametrize("margin", [-10.0, 0.02])
 def test_deciding_counts_first_finds_the_same_optimum(margin: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a negative margin every fractional count is branched on."""

@@ -50,6 +50,7 @@ def test_a_program_that_listens_ends_with_code_0(number: signal.Signals) -> None
     assert f"{number.name}: stopping" in told
 
 
+@pytest.mark.lasting
 @pytest.mark.parametrize(
     "body",
     [

@@ -187,6 +187,7 @@ async def child(tmp_path: Path, api: FakeApi) -> AsyncIterator[tuple[int, tuple[
         await process.wait()
 
 
+@pytest.mark.lasting
 def test_five_hundred_hostile_requests(tmp_path: Path) -> None:
     """At most 256 MiB above its start, and a probe is answered within a second throughout."""
 
