@@ -118,8 +118,9 @@ def an_orphan(tenant: Tenant, draw: random.Random) -> str:
 
 @attempt("a priority of ours")
 def a_priority_of_ours(tenant: Tenant, draw: random.Random) -> str:
-    many = {"cpu": draw.choice(("1m", "3500m")), "priorityClassName": draw.choice(CLASSES)}
-    return tenant.tries("POST", tenant.here("v1", "pods"), pod("urgent", namespace=tenant.namespace, **many))
+    cpu, name = draw.choice(("1m", "3500m")), draw.choice(CLASSES)
+    made = pod("urgent", namespace=tenant.namespace, cpu=cpu, priorityClassName=name)
+    return tenant.tries("POST", tenant.here("v1", "pods"), made)
 
 
 @attempt("scale")

@@ -1,4 +1,4 @@
-"""A tenant with every right in his own namespace does nothing to the others, with our programs at work under their own roles."""
+"""A tenant with every right in his own namespace does nothing to others, with our programs at work under their own roles."""
 
 from __future__ import annotations
 
