@@ -14,7 +14,7 @@ from control_plane.cluster import Cluster, collection
 from control_plane.objects import deployment, node, pod
 from control_plane.processes import wait_until
 from control_plane.programs import Program, run_ecotone, scheduler
-from control_plane.waiting import notes
+from control_plane.waiting import notes, wait_nodes
 from ecotone.services.install.rbac import DESCHEDULER
 
 
@@ -91,6 +91,7 @@ def test_a_replacement_waits_for_its_place_while_a_pod_that_is_ending_takes_it(
     """A finalizer stands for the seconds that a real pod takes to end."""
     placing = loop[0]
     cluster.create(node("near", cpu="1"), node("far"))
+    wait_nodes(cluster)
     leaving = pod("leaving", cpu="800m", nodeName="near")
     leaving["metadata"]["finalizers"] = ["test.ecotone.dev/ending"]
     cluster.create(leaving)

@@ -42,6 +42,15 @@ def notes(cluster: Cluster, reason: str, name: str = "") -> list[str]:
     ]
 
 
+def wait_nodes(cluster: Cluster) -> None:
+    """Where there are kubelets, a node that is new takes no pods until it has been seen alive."""
+
+    def untainted() -> bool:
+        return not any(one["spec"].get("taints") for one in cluster.list("/api/v1/nodes"))
+
+    wait_until(untainted, timeout=60, what="nodes that take pods")
+
+
 def clear(cluster: Cluster) -> None:
     """No pods, no nodes."""
     cluster.call("DELETE", "/api/v1/namespaces/default/pods?gracePeriodSeconds=0")

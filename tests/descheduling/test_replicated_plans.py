@@ -61,7 +61,7 @@ def test_a_replicated_chain_follows_its_users_as_one_plan(replicas: int) -> None
 
 def test_at_no_time_is_a_workload_without_a_pod() -> None:
     state = far_chain(3)
-    moves = evictions(state)
+    moves = evictions(state, replace(PLANS, max_moves=None))
     assert {move.pod.rpartition("-")[0] for move in moves} == {"default/web", "default/api", "default/store"}
     assert len(moves) == 6, "all but one of each"
 
@@ -108,7 +108,10 @@ def test_an_eviction_that_was_refused_is_asked_for_again() -> None:
 def test_replacements_that_never_come_end_the_plan() -> None:
     state = far_chain()
     carry_out(state, evictions(state), ready=False)
-    state.now += 71.0
+    state.now += 139.0
+    assert evictions(state) == []
+    assert under_way(state.memory), "two stages of 10 s for the start and 60 s of patience"
+    state.now += 2.0
     assert evictions(state) == []
     assert not under_way(state.memory)
 

@@ -24,6 +24,8 @@ CHOSEN = {
     "Values.policy": "sophos",
     "Values.schedulerName": "mine",
     "Values.prometheus": "http://prom.example:9090",
+    "Values.reporters": "watch/exporter",
+    "Values.trustPrometheus": "true",
 }
 LISTS: list[dict[str, list[str]]] = [
     {"Values.excludeNamespaces": [], "Values.moveOnlyIn": []},
@@ -72,7 +74,8 @@ def _run(parts: list[Any], start: int, values: dict[str, Any], dot: str) -> tupl
             no = ""
             if parts[at][1] == ["else"]:
                 no, at = _run(parts, at + 1, values, dot)
-            said += yes if values[words[1].lstrip("$.")] else no
+            holds = values[words[-1].lstrip("$.")] not in ("false", [])
+            said += yes if holds is not ("not" in words) else no
             at += 1
         else:
             said += dot if words == ["."] else values[words[0].lstrip("$.")]
@@ -88,6 +91,8 @@ def printed(lists: dict[str, list[str]]) -> dict[Key, dict[str, Any]]:
         prometheus=CHOSEN["Values.prometheus"],
         excluded=lists["Values.excludeNamespaces"],
         move_only_in=lists["Values.moveOnlyIn"],
+        reporters=[CHOSEN["Values.reporters"]],
+        trust=["--trust-prometheus"],
     )
     return {key(one): one for one in objects}
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ecotone.cli.programs.source_options import Reporter, TrustPrometheus, trust
 from ecotone.kube.resources import is_label
 from ecotone.model.errors import InputError, did_you_mean
 
@@ -30,6 +31,8 @@ def manifests(
     scheduler_name: Annotated[str, typer.Option("--scheduler-name", help="Name pods ask for.")] = "ecotone",
     policy: Annotated[str, typer.Option("--policy", help="Policy of scheduler, descheduler and extender.")] = "ecotone",
     prometheus: Annotated[str | None, typer.Option("--prometheus", help="Prometheus that the monitor reads.")] = None,
+    trust_prometheus: TrustPrometheus = False,
+    reporter: Reporter = None,
     allow_from: Annotated[
         list[str] | None,
         typer.Option(
@@ -78,11 +81,20 @@ def manifests(
         ecotone manifests -n shop --front-end shop/front-end:8079 --external orders-db=db.example:5432
     """
     from ecotone.scheduling.profiles.policies import resolve
-    from ecotone.services.install import COMPONENTS, PARTS, PROMETHEUS, input_proxy, installation, output_proxy
+    from ecotone.services.install import (
+        COMPONENTS,
+        PARTS,
+        PROMETHEUS,
+        REPORTERS,
+        input_proxy,
+        installation,
+        output_proxy,
+    )
     from ecotone.services.install.proxies import ENVOY
     from ecotone.services.install.workloads import IMAGE
 
     resolve(policy)
+    trust(trust_prometheus, reporter)
     if not is_label(namespace):
         raise InputError(f"--namespace {namespace}: no name of a namespace", hint="lower case letters, digits and -")
     for option, names in (("--exclude-namespace", exclude_namespace), ("--move-only-in", move_only_in)):
@@ -108,6 +120,8 @@ def manifests(
             policy=policy,
             scheduler_name=scheduler_name,
             prometheus=prometheus or PROMETHEUS,
+            reporters=reporter or REPORTERS,
+            trust=["--trust-prometheus"] if trust_prometheus else (),
             allow_from=[_cidr(one) for one in allow_from or ()],
             excluded=exclude_namespace or (),
             move_only_in=move_only_in or (),

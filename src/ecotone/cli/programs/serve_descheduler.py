@@ -21,6 +21,7 @@ from ecotone.cli.programs.shared_options import (
     TrustAnnotations,
     Verbose,
 )
+from ecotone.cli.programs.source_options import Reporter, TrustPrometheus, trust
 
 
 def descheduler(
@@ -35,6 +36,8 @@ def descheduler(
     ] = None,
     prometheus_token_file: Annotated[Path | None, typer.Option(help="Token for Prometheus, read anew.")] = None,
     prometheus_ca: Annotated[Path | None, typer.Option(help="Certificates that Prometheus' must come from.")] = None,
+    trust_prometheus: TrustPrometheus = False,
+    reporter: Reporter = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be moved; change nothing.")] = False,
     leader_elect: LeaderElect = False,
     lease_namespace: Annotated[str, typer.Option(help="Namespace of the leases.")] = "kube-system",
@@ -96,6 +99,7 @@ def descheduler(
         if prometheus is None
         else PrometheusSettings(prometheus, token_file=prometheus_token_file, ca_file=prometheus_ca),
         trust_annotations=trust_annotations,
+        trust=trust(trust_prometheus, reporter),
         allowed_hosts=tuple(allow_host or ()),
     )
     serve(connect(kubeconfig=kubeconfig, context=context), settings, listen=listen)

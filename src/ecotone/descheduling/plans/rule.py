@@ -21,7 +21,7 @@ them (`missing`), unless it pays whatever they turn out to be.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,17 +32,20 @@ from ecotone.descheduling.eligibility import budgets_of
 from ecotone.descheduling.grounds import Grounds
 from ecotone.descheduling.missing import unmeasured
 from ecotone.descheduling.plans import plan as plans_in
+from ecotone.descheduling.plans.anew import anew
 from ecotone.descheduling.plans.complete_counts import CompleteCounts
 from ecotone.descheduling.plans.late_counts import late_loss
 from ecotone.descheduling.plans.limits import Care, limits_of
 from ecotone.descheduling.plans.orders import Order, Spare, judged, orders
-from ecotone.descheduling.plans.plan import MovePlan, Step
-from ecotone.descheduling.plans.progress import following
+from ecotone.descheduling.plans.plan import Ended, MovePlan, Stages, Step
+from ecotone.descheduling.plans.progress import Ask, following
 from ecotone.descheduling.plans.rates import Rates
 from ecotone.descheduling.plans.rest import AtRest, digest_of
 from ecotone.descheduling.plans.rivals import Asked, Turns, rivals
+from ecotone.descheduling.plans.share import Share
 from ecotone.descheduling.plans.stranded import rescues
-from ecotone.descheduling.plans.trial import Stages, settle, waits_for_room
+from ecotone.descheduling.plans.trial import settle, with_room
+from ecotone.descheduling.plans.units import stages_of, unit_of, units_of
 from ecotone.descheduling.plans.unmeasured import Change, change_of
 from ecotone.descheduling.run import Run
 from ecotone.model.arrays import Ints, Mask, Rows
@@ -87,6 +90,8 @@ class _Run(Run):
         super().__init__(snapshot, profile, settings)
         self.care = care
         self._under_way: list[MovePlan] = []
+        self._ended: list[Ended] = []
+        self._share = Share(settings.max_moves)
         self._counted: set[WorkloadKey] = set()
         self._rates = Rates(self.state)
         self._counts = CompleteCounts(self.state.memory, now=self.state.now, reach=settings.reach)
@@ -99,9 +104,9 @@ class _Run(Run):
         for plan in plans_in.read(self.state.memory):
             self._continue(plan)
         busy = {workload for plan in self._under_way for workload in plan.workloads}
-        for plan in rescues(self, busy):
+        for plan in rescues(self, busy, limit=self.care.startup + self.care.patience):
             busy |= plan.workloads
-            self._issue(plan, following(self.state, plan, limit=np.inf).steps)
+            self._go_on(plan)
         only = self.settings.only
         around = None if only is None else {(key.namespace, key.name) for key in only}
         lateness, unawaited = self.framework.lateness, self.framework.unawaited
@@ -124,7 +129,8 @@ class _Run(Run):
         self.tell(idle, "it receives no requests now, and its application moves by what requests take")
         self.tell(silent, "no traffic of it was seen when it was measured")
         take_best_moves(self, without=self._counted | busy | idle | silent)
-        memory = self._turns.write(self._rates.write(plans_in.write(self.memory(), self._under_way)))
+        memory = plans_in.write_ended(plans_in.write(self.memory(), self._under_way), self._ended)
+        memory = self._turns.write(self._rates.write(memory))
         return Decisions(tuple(self.moves), self._counts.write(self._rest.write(memory)))
 
     def _idle_members(self) -> set[WorkloadKey]:
@@ -150,15 +156,34 @@ class _Run(Run):
     # Plans under way
 
     def _continue(self, plan: MovePlan) -> None:
-        found = following(self.state, plan, limit=self.care.startup + self.care.patience)
-        if not found.over:
-            steps = [each for each in found.steps if not waits_for_room(self.framework, self.state, *each)]
-            self._issue(plan, tuple(steps))
+        """Goes on with a plan of an earlier round, unless it has ended."""
+        found = following(self.state, plan)
+        if found.elsewhere:
+            plan, why = anew(self, plan, self.care)
+            found = replace(found, over=True, why=why) if why else following(self.state, plan)
+        if found.over:
+            self._ended.append(Ended.of(plan, found.why))
+            if found.why != plans_in.DONE:
+                self.tell(plan.workloads, f"a plan of its application has ended: {found.why}")
+        else:
+            self._go_on(plan, new=False)
 
-    def _issue(self, plan: MovePlan, steps: tuple[tuple[Step, Pod], ...]) -> None:
-        taken = []
-        for step, pod in steps:
+    def _go_on(self, plan: MovePlan, *, new: bool = True) -> None:
+        """Asks for what comes next, as far as its places are free: they are held before a pod leaves."""
+        asks = following(self.state, plan).asks
+        self._keep_places(plan, set(plan.issued.values()) - {ask.number for ask in asks})
+        free = with_room(self.framework, self.state, [(ask.step, ask.pod) for ask in asks])
+        may = {pod.uid for _, pod in free}
+        self._issue(plan, [ask for ask in asks if ask.pod.uid in may], new=new)
+
+    def _issue(self, plan: MovePlan, asks: Sequence[Ask], *, new: bool) -> None:
+        """One that can take no step now does not begin."""
+        taken = {}
+        for ask in asks:
+            step, pod = ask.step, ask.pod
             if any(self.ledger.allowed(budget) < 1 for budget in budgets_of(self.state, pod)):
+                continue
+            if not self._share.takes(pod):
                 continue
             self.moves.append(
                 Evict(
@@ -167,18 +192,19 @@ class _Run(Run):
                 )
             )  # fmt: skip
             self.ledger.accept(pod, disrupts=not step.surge, grounds=plan.grounds)
-            taken.append(pod.uid)
-        self._under_way.append(plan.issuing(taken, at=self.state.now))
-        self._keep_places(plan)
+            taken[pod.uid] = ask.number
+        if taken or not new:
+            self._under_way.append(plan.issuing(taken))
+            self._keep_places(plan, range(plan.pods))
 
-    def _keep_places(self, plan: MovePlan) -> None:
-        """What a plan still wants to bring to its targets counts there from now on: no other application plans with it."""
+    def _keep_places(self, plan: MovePlan, numbers: Collection[int]) -> None:
+        """What these steps still are to bring to their targets counts there from now on: nobody else plans with it."""
         rescued = None if plan.rescue is None else self.state.pending.get(plan.rescue.pod)
         if plan.rescue is not None and rescued is not None and plan.rescue.node in self.state.nodes.index:
             self.state.assume(rescued, plan.rescue.node)
         ends: dict[tuple[WorkloadKey, str], int] = {}
-        for stage in plan.stages:
-            for step in stage:
+        for number, step in enumerate(plan.steps):
+            if number in numbers:
                 ends.setdefault((step.workload, step.target), plan.start[step.workload].get(step.target, 0))
                 ends[step.workload, step.target] += 1
                 if (step.workload, step.origin) in ends:
@@ -205,6 +231,9 @@ class _Run(Run):
         self.tell(fixed, "not all pods of its workload may move now")
         if not movable.any():
             return
+        if not self._share.left(next(pod for own in pods.values() for pod in own)):
+            self._tell_free(application, movable, f"maxMovesPerRun {self.settings.max_moves} is reached")
+            return
         digest = self._digest(application, movable, pods)
         if self._rest.knows(application, digest):
             self._tell_free(application, movable, "nothing has changed since its application was found at its best")
@@ -229,7 +258,7 @@ class _Run(Run):
             plan = self._shared(asked, found.ready) if found.ready else None
             if plan is not None:
                 self._tell_free(asked.application, asked.movable, _part_of(plan))
-                self._issue(plan, following(self.state, plan, limit=np.inf).steps)
+                self._go_on(plan)
             elif found.later:
                 self._turns.wait(asked)
 
@@ -281,7 +310,7 @@ class _Run(Run):
             plan = self._plan(application, prediction, target, pods)
             if isinstance(plan, MovePlan):
                 self._tell_free(application, movable, _part_of(plan))
-                self._issue(plan, following(self.state, plan, limit=np.inf).steps)
+                self._go_on(plan)
                 return False
             self._tell_free(application, movable, plan.why)
             if plan.bar is None:
@@ -344,18 +373,18 @@ class _Run(Run):
         for order in orders(application, prediction, target, spare, seconds=self.care.startup):
             if (here - there) * self.care.horizon < order.excess:
                 continue
-            wanted = self._steps(application, order, spare)
-            stages = settle(self.framework, self.state, wanted, pods)
+            wanted = stages_of(self.state, application, order.stages, spare.surge)
+            stages = settle(self.framework, self.state, wanted, pods, most=self.settings.max_moves)
             if isinstance(stages, Step):
-                bar = bar or self._unit(application, stages)[::2]
+                bar = bar or unit_of(self.state, application, stages)[::2]
                 continue
             if stages != wanted:
-                units = tuple(tuple(self._unit(application, step) for step in stage) for stage in stages)
+                units = units_of(self.state, application, stages)
                 order = judged(order.name, units, application, prediction, spare, seconds=self.care.startup)  # noqa: PLW2901
                 if (here - there) * self.care.horizon < order.excess:
                     continue
             grounds = Grounds(change.ways, self.unheard(application.kinds), counted=True)
-            return replace(self._written(application, order, stages, here=here, there=there), grounds=grounds)
+            return replace(self._written(order, stages, pods, here=here, there=there), grounds=grounds)
         if bar is not None:
             return _NoPlan(f"{saves}, but the filters refuse a pod its place there", bar)
         return _NoPlan(f"{saves}, less than the way there costs within {self.care.horizon:g} s")
@@ -394,24 +423,6 @@ class _Run(Run):
         here, there = risen.cost(np.stack([application.counts, target]).astype(np.float64)).tolist()
         return bool(here - there >= least)
 
-    def _unit(self, application: CallGraph, step: Step) -> tuple[int, int, int]:
-        workload = next(number for number, kind in enumerate(application.kinds) if kind.workload == step.workload)
-        index = self.state.nodes.index
-        origin, target = (
-            int(np.flatnonzero(application.rows == index[node])[0]) for node in (step.origin, step.target)
-        )
-        return workload, origin, target
-
-    def _steps(self, application: CallGraph, order: Order, spare: Spare) -> Stages:
-        names, rows = self.state.nodes.names, application.rows.tolist()
-        return tuple(
-            tuple(
-                Step(application.kinds[workload].workload, names[rows[a]], names[rows[b]], spare.surge[workload])
-                for workload, a, b in stage
-            )
-            for stage in order.stages
-        )
-
     def _spare(self, application: CallGraph, pods: dict[WorkloadKey, list[Pod]]) -> Spare:
         most, surge = [], []
         for kind in application.kinds:
@@ -430,17 +441,10 @@ class _Run(Run):
                     return True
         return False
 
-    def _written(self, application: CallGraph, order: Order, stages: Stages, *, here: float, there: float) -> MovePlan:
-        names, rows = self.state.nodes.names, application.rows.tolist()
-        moving = {step.workload for stage in stages for step in stage}
-        start = {
-            kind.workload: {
-                names[rows[place]]: int(count) for place, count in enumerate(application.counts[number]) if count
-            }
-            for number, kind in enumerate(application.kinds)
-            if kind.workload in moving
-        }
-        return MovePlan(
-            stages, start, here=here, there=there, excess=order.excess, order=order.name, since=self.state.now,
-            safe=order.safe,
+    def _written(
+        self, order: Order, stages: Stages, pods: dict[WorkloadKey, list[Pod]], *, here: float, there: float
+    ) -> MovePlan:
+        return MovePlan.beginning(
+            stages, pods, at=self.state.now, limit=self.care.startup + self.care.patience, here=here, there=there,
+            excess=order.excess, order=order.name, safe=order.safe,
         )  # fmt: skip

@@ -201,6 +201,9 @@ class Descheduler:
         view = replace(view, memory=now.history.memory, last_moves=now.history.last_moves())
         answer = await beside_the_loop(lambda: deschedule(view, now.profile, settings))
         now.history.remember(answer.memory, at=now.view.now)
+        for plan in plans.read_ended(answer.memory):
+            if plan.why != plans.DONE:
+                self._told(f"the plan that moves {', '.join(plan.workloads)} has ended: {plan.why}")
         for decision in answer.decisions:
             if isinstance(decision, Evict):
                 await self._move(replace(now, settings=settings), decision)

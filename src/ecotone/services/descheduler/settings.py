@@ -13,6 +13,7 @@ from ecotone.scheduling.profiles.policies import built_in_policy
 from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.profiles.windows import parse_window
 from ecotone.telemetry.prometheus import PrometheusSettings
+from ecotone.telemetry.sources.speakers import Trust
 from ecotone.telemetry.window import DEFAULT_WINDOW
 from ecotone.telemetry.window import parse_window as figures_window
 
@@ -43,6 +44,8 @@ class DeschedulerProgramSettings:
     request_timeout: float = 10.0
     prometheus: PrometheusSettings | None = None
     """Who knows whether objectives are met; without it applications with an objective are left alone."""
+    trust: Trust = field(default_factory=Trust)
+    """Whose series are believed."""
     silence: float = 150.0
     trust_annotations: bool = False
     allowed_hosts: tuple[str, ...] = ()

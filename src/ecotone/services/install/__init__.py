@@ -15,7 +15,7 @@ from ecotone.services.install.crds import crds
 from ecotone.services.install.dashboards import dashboards
 from ecotone.services.install.extender import extender, extender_configuration
 from ecotone.services.install.fairness import flow_schemas
-from ecotone.services.install.loop import PROMETHEUS, descheduler, monitor, probe
+from ecotone.services.install.loop import PROMETHEUS, REPORTERS, descheduler, monitor, probe
 from ecotone.services.install.proxies import input_proxy, output_proxy
 from ecotone.services.install.rbac import DESCHEDULER, MONITOR, PROBE, SCHEDULER, rbac
 from ecotone.services.install.scheduler import scheduler
@@ -40,6 +40,8 @@ def installation(
     policy: str = "ecotone",
     scheduler_name: str = "ecotone",
     prometheus: str = PROMETHEUS,
+    reporters: Sequence[str] = REPORTERS,
+    trust: Sequence[str] = (),
     allow_from: Sequence[str] = (),
     excluded: Sequence[str] = (),
     move_only_in: Sequence[str] = (),
@@ -57,7 +59,7 @@ def installation(
         "fairness": lambda: flow_schemas([COMPONENTS[one] for one in components], **place),
         "admission": lambda: admission_policies(components, **place, excluded=excluded),
         "scheduler": lambda: scheduler(**program, scheduler_name=scheduler_name, policy=policy),
-        "monitor": lambda: monitor(**program, prometheus=prometheus),
+        "monitor": lambda: monitor(**program, prometheus=prometheus, reporters=reporters, trust=trust),
         "descheduler": lambda: descheduler(
             **program,
             scheduler_name=scheduler_name,
@@ -80,6 +82,7 @@ __all__ = [
     "COMPONENTS",
     "PARTS",
     "PROMETHEUS",
+    "REPORTERS",
     "Objects",
     "crds",
     "extender_configuration",

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import ecotone
-from ecotone.services.install import COMPONENTS, ON_REQUEST, PARTS, PROMETHEUS, Objects, installation
+from ecotone.services.install import COMPONENTS, ON_REQUEST, PARTS, PROMETHEUS, REPORTERS, Objects, installation
 from ecotone.services.install.workloads import IMAGE
 
 VALUES = {
@@ -23,6 +23,8 @@ VALUES = {
     "policy": ("ecotone", "Policy of scheduler and descheduler; see `ecotone policies`."),
     "schedulerName": ("ecotone", "Name that pods ask for."),
     "prometheus": (PROMETHEUS, "Prometheus that the monitor reads."),
+    "reporters": (",".join(REPORTERS), "Workloads (namespace/name) that report for others: node-exporter, ztunnel."),
+    "trustPrometheus": (False, "True if no tenant can add targets or rules to that Prometheus."),
 }
 LISTS = {
     "excludeNamespaces": "Namespaces where nothing is moved, beside kube-system and the release's own.",
@@ -32,7 +34,8 @@ _EXCLUDED = "helm-list-exclude"
 _ONLY = "helm-list-only"
 _WORDS = {
     "helm-release-namespace": "{{ .Release.Namespace }}",
-    **{f"helm-value-{name.lower()}": f"{{{{ .Values.{name} }}}}" for name in VALUES},
+    "helm-value-trustprometheus": "--{{ if not .Values.trustPrometheus }}no-{{ end }}trust-prometheus",
+    **{f"helm-value-{name.lower()}": f"{{{{ .Values.{name} }}}}" for name in VALUES if name != "trustPrometheus"},
 }
 _BRACES = re.compile(r"\{\{|\}\}")
 
@@ -59,6 +62,8 @@ def _made(part: str, *, components: Sequence[str] = tuple(COMPONENTS), only: Seq
         prometheus="helm-value-prometheus",
         excluded=[_EXCLUDED],
         move_only_in=only,
+        reporters=["helm-value-reporters"],
+        trust=["helm-value-trustprometheus"],
     )
 
 

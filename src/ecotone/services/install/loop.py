@@ -29,15 +29,26 @@ MONITOR_PORT = 10363
 DESCHEDULER_PORT = 10364
 PROBE_PORT = 9464
 PROMETHEUS = "http://prometheus-operated.monitoring.svc:9090"
+REPORTERS = ("monitoring/node-exporter", "istio-system/ztunnel")
+"""Who reports for others in many clusters; where they are called otherwise, nothing of them is believed."""
 
 
 def monitor(
-    *, namespace: str = "kube-system", image: str = IMAGE, prometheus: str = PROMETHEUS, replicas: int = 2
+    *,
+    namespace: str = "kube-system",
+    image: str = IMAGE,
+    prometheus: str = PROMETHEUS,
+    reporters: Sequence[str] = REPORTERS,
+    trust: Sequence[str] = (),
+    replicas: int = 2,
 ) -> list[dict[str, Any]]:
     arguments = [
         "serve",
         "monitor",
         f"--prometheus={prometheus}",
+        f"--probe={namespace}/{PROBE}",
+        f"--reporter={','.join(reporters)}",
+        *trust,
         "--leader-elect",
         f"--lease-namespace={namespace}",
         f"--listen=0.0.0.0:{MONITOR_PORT}",

@@ -26,7 +26,7 @@ from ecotone.services.install.workloads import (
     scraped,
 )
 
-ENVOY = "envoyproxy/envoy:v1.34-latest"
+ENVOY = "envoyproxy/envoy:v1.40-latest"
 LISTEN_PORT = 8080
 ADMIN_PORT = 15000
 STATS_PORT = 15090
