@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fair.run import FLAKY, GATE, TESTS
+from fair.plugin import GATE
+from fair.run import FLAKY, TESTS
 
 Gate = Callable[..., subprocess.CompletedProcess[str]]
 
