@@ -84,6 +84,12 @@ class Cluster:
                 child.stop(grace=5.0)
         self._children.clear()
 
+    def stop_others(self) -> None:
+        """Everything that was started beside the control plane itself: programs, schedulers, controllers."""
+        for child in [one for one in reversed(self._children) if one not in (self.apiserver, self.etcd)]:
+            child.stop(grace=5.0)
+            self.forget(child)
+
     def child(self, name: str, command: Sequence[str | Path], *, env: dict[str, str] | None = None) -> Child:
         """Starts a process that ends with the cluster."""
         number = self._started.get(name, 0)

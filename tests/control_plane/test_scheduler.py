@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,10 +17,8 @@ from control_plane.waiting import clear, condition, notes, placement, wait_bound
 
 
 @pytest.fixture(scope="module")
-def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
-    cluster = start_cluster(controllers=False)
-    yield cluster
-    cluster.stop()
+def cluster(shared_cluster: Cluster) -> Cluster:
+    return shared_cluster
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ from examples.transcripts import (
 )
 
 ROOT = Path(__file__).parents[2]
-_COMMAND = re.compile(r"(?:sudo )?(?:ecotone|kubectl|make|docker|helm|python|pip) \S")
+_COMMAND = re.compile(r"(?:sudo )?(?:ecotone|kubectl|make|docker|helm|python|pipx?|uv) \S")
 _ELSEWHERE = ("console slow", "console service", "console cluster", "console testbed", "console long")
 
 
@@ -130,7 +130,7 @@ def trouble_with(line: str) -> str | None:
             there = all((ROOT / word).exists() for word in files) if words[1] == "pytest" else _importable(words[1])
             trouble = None if words[0] == "-m" and there else "no such module or file"
         else:
-            trouble = None if program in ("kubectl", "docker", "helm", "pip") else "an unknown program"
+            trouble = None if program in ("kubectl", "docker", "helm", "pip", "pipx", "uv") else "an unknown program"
         if trouble is not None:
             return trouble
     return None

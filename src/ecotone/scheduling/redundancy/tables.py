@@ -50,11 +50,11 @@ class Redundancy:
             found[:, self._zoned] |= self._in_too_few_zones(counts[:, self._zoned] > 0, self._zoned)
         return found
 
-    def lacks(self, workload: int, rows: Floats) -> Mask:
-        """The same of one workload, for any number of its rows [..., n]."""
+    def lacks(self, workload: int | Ints, rows: Floats) -> Mask:
+        """The same of one workload, for any number of its rows [..., n]; or of one row of each of several."""
         stands = rows > 0
         found: Mask = stands.sum(axis=-1) < self.nodes[workload]
-        if self.zones[workload] > 1 or self.near[workload].any():
+        if (self.zones[workload] > 1).any() or self.near[workload].any():
             found = found | self._in_too_few_zones(stands, workload)
         return found
 
