@@ -32,7 +32,7 @@ class Redundant:
         """[w]: workloads that stand closer together during one of these stages [s, w, n], or after it, than they should."""
         thinner: Mask = self.meanwhile.lacking(during) & ~self.meanwhile.lacking(before)
         closer: Mask = self.ends.lacking(after) & ~self.ends.lacking(before[:1])
-        found: Mask = np.concatenate([thinner, closer]).any(axis=0)
+        found: Mask = np.logical_or.reduce(np.concatenate([thinner, closer]), axis=0)
         return found
 
 
