@@ -127,6 +127,25 @@ def exposes_very_many_series(world: ScrapedCluster, draw: Random) -> str:
 
 
 @attempt
+def asks_for_everything(world: ScrapedCluster, draw: Random) -> str:
+    """An AppGroup's own queries, heavy or about others."""
+    everything = '{__name__=~".+"}'
+    queries = {
+        "cpu": draw.choice((f"count by (namespace, pod) ({everything})", "container_cpu_usage_seconds_total * 0 + 7")),
+        "requests": draw.choice(
+            (
+                f"{everything} * on () group_left () count({everything})",
+                'label_replace(label_replace(vector(5000), "source", "web", "", ""), "destination", "db", "", "")',
+                'label_replace(vector(5000), "source_namespace", "shop", "", "")',
+            )
+        ),
+    }
+    group = world.app_group("evil", name="greedy", window=draw.choice(("1s", "6s", "1h")), queries=queries)
+    world.replace(f"/apis/ecotone.dev/v1alpha1/namespaces/evil/appgroups/{group['metadata']['name']}", group)
+    return f"AppGroup with {queries}"
+
+
+@attempt
 def relabels_its_series_to_a_probes(world: ScrapedCluster, draw: Random) -> str:
     origin, target = _two_nodes(draw)
     round_trip(_mallory(world).exporter, origin, target, milliseconds=355.0)
