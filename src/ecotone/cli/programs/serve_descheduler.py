@@ -18,7 +18,9 @@ from ecotone.cli.programs.shared_options import (
     LeaseRenewDeadline,
     LeaseRetryPeriod,
     Listen,
+    MetricsTokenFile,
     Verbose,
+    metrics_token,
 )
 from ecotone.cli.programs.source_options import Reporter, TrustPrometheus, trust
 
@@ -54,6 +56,7 @@ def descheduler(
     ready_seconds: Annotated[float, typer.Option(help="Seconds in which a replacement must become ready.")] = 120.0,
     request_timeout: Annotated[float, typer.Option(help="Seconds a request to the API server may take.")] = 10.0,
     allow_host: AllowHost = None,
+    metrics_token_file: MetricsTokenFile = None,
     listen: Listen = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -94,6 +97,7 @@ def descheduler(
         else PrometheusSettings(prometheus, token_file=prometheus_token_file, ca_file=prometheus_ca),
         trust=trust(trust_prometheus, reporter),
         allowed_hosts=tuple(allow_host or ()),
+        metrics_token=metrics_token(metrics_token_file),
     )
     serve(connect(kubeconfig=kubeconfig, context=context), settings, listen=listen)
 

@@ -46,6 +46,8 @@ class DeschedulerProgramSettings:
     """Whose series are believed."""
     silence: float = 150.0
     allowed_hosts: tuple[str, ...] = ()
+    metrics_token: str | None = None
+    """Of those who read metrics with the names of app-groups."""
 
 
 def chosen(group: wire.AppGroup, profile: Profile) -> tuple[Profile, DeschedulerSettings | None]:
