@@ -15,21 +15,37 @@ from pathlib import Path
 from typing import Any
 
 import ecotone
-from ecotone.services.install import COMPONENTS, ON_REQUEST, PARTS, PROMETHEUS, REPORTERS, installation
+from ecotone.services.install import COMPONENTS, ON_REQUEST, PARTS, PROMETHEUS, REPORTERS, Files, installation
+from ecotone.services.install.conditions import with_conditions
+from ecotone.services.install.loop import NO_FILES
 from ecotone.services.install.workloads import IMAGE
 
 VALUES = {
     "image": (IMAGE, "Image that contains `ecotone`."),
+    "imageDigest": ("", "Digest that this image must have: sha256:..."),
     "policy": ("ecotone", "Policy of scheduler and descheduler; see `ecotone policies`."),
     "schedulerName": ("ecotone", "Name that pods ask for."),
     "prometheus": (PROMETHEUS, "Prometheus that the monitor reads."),
     "reporters": (",".join(REPORTERS), "Workloads (namespace/name) that report for others: node-exporter, ztunnel."),
     "trustPrometheus": (False, "True if no tenant can add targets or rules to that Prometheus."),
+    "prometheusTokenSecret": (
+        "",
+        "Secret of the release's namespace whose key `token` is sent to Prometheus (https only).",
+    ),
+    "prometheusCaConfigMap": ("", "ConfigMap there whose key `ca.crt` Prometheus' certificate is checked with."),
+    "metricsTokenSecret": ("", "Secret there whose key `token` readers of metrics send to see applications' names."),
 }
+_FILES = {
+    "prometheusTokenSecret": "prometheus_token",
+    "prometheusCaConfigMap": "prometheus_ca",
+    "metricsTokenSecret": "metrics_token",
+}
+_SPELT_OUT = ("image", "trustPrometheus")
 _WORDS = {
     "helm-release-namespace": "{{ .Release.Namespace }}",
+    "helm-value-image": "{{ .Values.image }}{{ with .Values.imageDigest }}@{{ . }}{{ end }}",
     "helm-value-trustprometheus": "--{{ if not .Values.trustPrometheus }}no-{{ end }}trust-prometheus",
-    **{f"helm-value-{name.lower()}": f"{{{{ .Values.{name} }}}}" for name in VALUES if name != "trustPrometheus"},
+    **{f"helm-value-{name.lower()}": f"{{{{ .Values.{name} }}}}" for name in VALUES if name not in _SPELT_OUT},
 }
 _BRACES = re.compile(r"\{\{|\}\}")
 
@@ -41,11 +57,20 @@ def files() -> dict[str, str]:
         found[f"crds/{one['metadata']['name']}.yaml"] = _documents([one])
     for part in PARTS:
         if part != "crds" and part not in ON_REQUEST:
-            found[f"templates/{part}.yaml"] = _template(_made(part))
+            found[f"templates/{part}.yaml"] = _text_of(part)
     return found
 
 
-def _made(part: str) -> list[dict[str, Any]]:
+def _text_of(part: str) -> str:
+    optional = {value: _template(_made(part, Files(**{name: _word(value)}))) for value, name in _FILES.items()}
+    return with_conditions(_template(_made(part)), optional)
+
+
+def _word(value: str) -> str:
+    return f"helm-value-{value.lower()}"
+
+
+def _made(part: str, files: Files = NO_FILES) -> list[dict[str, Any]]:
     return installation(
         [part],
         components=tuple(COMPONENTS),
@@ -56,13 +81,14 @@ def _made(part: str) -> list[dict[str, Any]]:
         prometheus="helm-value-prometheus",
         reporters=["helm-value-reporters"],
         trust=["helm-value-trustprometheus"],
+        files=files,
     )
 
 
 def _template(objects: list[dict[str, Any]]) -> str:
     text = _BRACES.sub(lambda found: f'{{{{ "{found[0]}" }}}}', _documents(objects))
-    for word, expression in _WORDS.items():
-        text = text.replace(word, expression)
+    for word in sorted(_WORDS, key=len, reverse=True):  # one may begin another
+        text = text.replace(word, _WORDS[word])
     return text
 
 
