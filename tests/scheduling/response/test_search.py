@@ -11,8 +11,9 @@ import pytest
 from ecotone.model.arrays import Floats, Ints
 from ecotone.model.objects import PodKind, WorkloadKey
 from ecotone.scheduling.response.call_graph import CallGraph, Calls, callers_first
+from ecotone.scheduling.response.constraints import Limits, Near
 from ecotone.scheduling.response.prediction import Prediction
-from ecotone.scheduling.response.search import Limits, Near, Search
+from ecotone.scheduling.response.search import Search
 
 
 def graph(

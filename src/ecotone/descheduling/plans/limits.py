@@ -10,7 +10,7 @@ from ecotone.model.state import ClusterState
 from ecotone.scheduling.framework import Framework
 from ecotone.scheduling.response import limits
 from ecotone.scheduling.response.call_graph import CallGraph
-from ecotone.scheduling.response.search import Limits
+from ecotone.scheduling.response.constraints import Limits
 
 PodsOf = dict[WorkloadKey, list[Pod]]
 

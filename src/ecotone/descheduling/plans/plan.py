@@ -19,6 +19,7 @@ from ecotone.descheduling.grounds import Grounds
 from ecotone.model.objects import Pod, WorkloadKey
 
 MEMORY = "plans"
+CUT = "the best that the search's budget allowed to find"
 ENDED = "plans ended"
 DONE = "done"
 
@@ -56,7 +57,8 @@ class MovePlan:
     pods asked to go, each with the number of its step; `begun` and `deadline`: the time in which it may ask; `here` and
     `there`: milliseconds per request before and after; `excess`: what the way costs, in ms x s; `grounds`: what was known of
     the distances that make the difference; `rescue`: the pod that the others make way for, in a plan that is not made for
-    milliseconds; `anew`: a replacement landed elsewhere, and what was left of the plan was judged once more.
+    milliseconds; `anew`: a replacement landed elsewhere, and what was left of the plan was judged once more;
+    `cut`: the search for it reached its budget.
     """
 
     stages: Stages
@@ -73,6 +75,7 @@ class MovePlan:
     grounds: Grounds | None = field(default=None, hash=False)
     rescue: Rescue | None = None
     anew: bool = False
+    cut: bool = False
 
     @classmethod
     def beginning(
@@ -151,9 +154,10 @@ class MovePlan:
         if self.rescue is not None:
             return f"makes way{group}: {self.rescue.pod}, which fits nowhere now, can then run on {self.rescue.node}"
         unsafe = "" if self.safe else "; on the way requests take longer than now"
+        cut = f"; {CUT}" if self.cut else ""
         return (
             f"moves{group} to {step.target}: a request costs {self.there:.4g} ms instead of {self.here:.4g} ms "
-            f"({self.order}, {len(self.stages)} stage{'s' if len(self.stages) > 1 else ''}{unsafe})"
+            f"({self.order}, {len(self.stages)} stage{'s' if len(self.stages) > 1 else ''}{unsafe}{cut})"
         )
 
     def to_memory(self) -> dict[str, object]:
@@ -177,6 +181,7 @@ class MovePlan:
             "safe": self.safe,
             "anew": self.anew,
             **({} if self.grounds is None else {"grounds": self.grounds.to_memory()}),
+            **({"cut": True} if self.cut else {}),
             **({} if self.rescue is None else {"rescue": [self.rescue.pod, self.rescue.node]}),
         }
 
@@ -227,6 +232,7 @@ def _read(given: Mapping[str, Any]) -> MovePlan:
         grounds=Grounds.read(given.get("grounds")),
         rescue=_rescue(given.get("rescue")),
         anew=bool(given["anew"]),
+        cut=bool(given.get("cut", False)),
     )
     if not _sound(plan):
         raise ValueError("not a plan that was written here")

@@ -37,7 +37,7 @@ from ecotone.descheduling.plans.complete_counts import CompleteCounts
 from ecotone.descheduling.plans.late_counts import late_loss
 from ecotone.descheduling.plans.limits import Care, limits_of
 from ecotone.descheduling.plans.orders import Order, Spare, judged, orders
-from ecotone.descheduling.plans.plan import Ended, MovePlan, Stages, Step
+from ecotone.descheduling.plans.plan import CUT, Ended, MovePlan, Stages, Step
 from ecotone.descheduling.plans.progress import Ask, following
 from ecotone.descheduling.plans.rates import Rates
 from ecotone.descheduling.plans.rest import AtRest, digest_of
@@ -57,14 +57,17 @@ from ecotone.scheduling.costs.peers import amount, requests_of, traffic_of
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
 from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.response.bound import least_cost
+from ecotone.scheduling.response.budget import Budget
 from ecotone.scheduling.response.call_graph import CallGraph
+from ecotone.scheduling.response.constraints import Limits
 from ecotone.scheduling.response.graph import applications
 from ecotone.scheduling.response.joined_graph import joined
 from ecotone.scheduling.response.prediction import Prediction
-from ecotone.scheduling.response.search import Limits, Search
+from ecotone.scheduling.response.search import Search
 from ecotone.scheduling.response.sharing import shared
 
 _ATTEMPTS = 12
+_FIRST = 0.75  # of the budget that is left: for a placement, and less for each one that the filters refuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +272,8 @@ class _Run(Run):
         whole = self._together(everybody)
         limits = self._limits(whole, np.concatenate([each.movable for each in everybody]), pods)
         mine = np.arange(len(whole.names)) < len(asked.movable)
-        target = shared(whole, Prediction(whole), limits, own=mine)
+        budget = Budget(self.settings.budget)
+        target = shared(whole, Prediction(whole), limits, own=mine, budget=budget)
         parts = np.split(np.arange(len(target)), np.cumsum([len(each.movable) for each in everybody])[:-1])
         moved = [number for number, part in enumerate(parts) if (target[part] != whole.counts[part]).any()]
         if not moved:
@@ -277,7 +281,7 @@ class _Run(Run):
         application = self._together([everybody[number] for number in moved], whole.rows)
         there = np.concatenate([target[parts[number]] for number in moved])
         plan = self._plan(application, Prediction(application), there, pods)
-        return plan if isinstance(plan, MovePlan) else None
+        return replace(plan, cut=budget.cut) if isinstance(plan, MovePlan) else None
 
     def _together(self, several: Sequence[Asked], beside: Rows | None = None) -> CallGraph:
         applications = [each.application for each in several]
@@ -295,20 +299,26 @@ class _Run(Run):
     def _digest(self, application: CallGraph, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> str:
         spare, new = self._spare(application, pods), self._rates.new(application)
         left = [self.ledger.left(kind.workload) for kind in application.kinds]
-        more = (self.framework.profile.name, self.settings.min_gain, self.settings.group_gain, new, left, self.care)
+        settings = (self.settings.min_gain, self.settings.group_gain, self.settings.budget)
+        more = (self.framework.profile.name, *settings, new, left, self.care)
         return digest_of(self.state, application, more=(*more, movable.tolist(), spare.pods.tolist(), spare.surge))
 
     def _leaves_as_it_is(self, application: CallGraph, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> bool:
         """True if no plan was begun, and none is to be expected while things are as they are."""
         prediction = Prediction(application)
         limits = self._limits(application, movable, pods)
+        budget = Budget(self.settings.budget)
         for _ in range(_ATTEMPTS):
-            target = Search(application, prediction, limits).best()
+            with budget.share(_FIRST):
+                target = Search(application, prediction, limits, budget).best()
             if (target == application.counts).all():
-                self._tell_free(application, movable, "no placement of its whole application makes requests faster")
+                cut = f" ({CUT})" if budget.cut else ""
+                why = f"no placement of its whole application makes requests faster{cut}"
+                self._tell_free(application, movable, why)
                 return True
             plan = self._plan(application, prediction, target, pods)
             if isinstance(plan, MovePlan):
+                plan = replace(plan, cut=budget.cut)
                 self._tell_free(application, movable, _part_of(plan))
                 self._go_on(plan)
                 return False

@@ -16,7 +16,7 @@ from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
 from ecotone.scheduling.plugin import KEEPS_NEAR, Cycle
 from ecotone.scheduling.response.call_graph import CallGraph
-from ecotone.scheduling.response.search import Limits, Near
+from ecotone.scheduling.response.constraints import Limits, Near
 
 
 def limits_of(

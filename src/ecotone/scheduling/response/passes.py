@@ -52,30 +52,68 @@ class Passes:
             movable=movable,
         )
 
+    @property
+    def size(self) -> int:
+        """How many targets there are: every node, then the two largest sites of users, the three largest, and so on."""
+        return int(self._now.shape[1]) + max(0, self._most_sites - 1)
+
+    @property
+    def effort(self) -> float:
+        """Evaluations that looking at a target takes."""
+        workloads, nodes = self._now.shape
+        return float(workloads * workloads * nodes / 3)
+
+    @property
+    def _most_sites(self) -> int:
+        demand = self._application.users.sum(axis=0)
+        return min(int((demand > 0).sum()), int(self._now.sum(axis=1).max(initial=1)))
+
     def targets(self) -> Iterator[Floats]:
         """Where everything might go: [w, n] counts."""
+        return (self.target(number) for number in range(self.size))
+
+    def nearest_first(self) -> list[int]:
+        """The numbers of all targets, several sites first, then the nodes nearest to users and to what stays."""
+        nodes = self._now.shape[1]
+        stays = np.ones(len(self._now), dtype=np.bool_)
+        stays[self._movable] = False
+        here = self._talk[:, stays].sum(axis=0) @ (self._now / self._replicas)[stays]
+        away = self._users.sum(axis=0) + here @ self._application.rtt
+        return [*range(nodes, self.size), *np.argsort(away, kind="stable").tolist()]
+
+    def target(self, number: int) -> Floats:
         replicas = self._now.sum(axis=1)
-        for node in range(self._now.shape[1]):
-            target = np.zeros_like(self._now)
-            target[:, node] = replicas
-            yield target
+        nodes = self._now.shape[1]
+        if number < nodes:
+            found = np.zeros_like(self._now)
+            found[:, number] = replicas
+            return found
         demand = self._application.users.sum(axis=0)
-        sites = np.argsort(-demand, kind="stable")[: int((demand > 0).sum())]
-        for number in range(2, min(len(sites), int(replicas.max(initial=1))) + 1):
-            yield np.stack([_in_proportion(int(each), demand, sites[:number]) for each in replicas])
+        sites = np.argsort(-demand, kind="stable")[: number - nodes + 2]
+        return np.stack([_in_proportion(int(each), demand, sites) for each in replicas])
 
     def pull(self, here: Floats) -> Floats:
         """[w, n]: milliseconds per second that a workload's calls would travel with it on each node and the others as here."""
         found: Floats = self._users + self._talk @ (here / self._replicas) @ self._application.rtt
         return found
 
-    def grown(self, target: Floats) -> Floats:
-        """Placements with the first workload at the target, the first two, and so on."""
+    def pull_of(self, here: Floats, workload: int) -> Floats:
+        """[n]: the same of one workload."""
+        found: Floats = self._users[workload] + self._talk[workload] @ (here / self._replicas) @ self._application.rtt
+        return found
+
+    def prefixes(self, target: Floats, *, at_once: int) -> Iterator[Floats]:
+        """Placements with the first workload at the target, the first two, and so on, some at a time; or the present one."""
         order = self._order(target)
-        found = np.repeat(self._now[np.newaxis], len(order) + 1, axis=0)
-        for place, workload in enumerate(order):
-            found[place + 1 :, workload] = target[workload]
-        return found[1:] if order else found
+        here = self._now
+        if not order:
+            yield here[np.newaxis]
+        for at in range(0, len(order), at_once):
+            found = np.repeat(here[np.newaxis], len(order[at : at + at_once]), axis=0)
+            for place, workload in enumerate(order[at : at + at_once]):
+                found[place:, workload] = target[workload]
+            here = found[-1]
+            yield found
 
     def _goers(self, target: Floats) -> list[int]:
         comes = target > self._now

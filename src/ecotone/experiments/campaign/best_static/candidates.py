@@ -26,9 +26,10 @@ from ecotone.model.arrays import Floats, Ints
 from ecotone.model.objects import PodKind, WorkloadKey
 from ecotone.scheduling.costs.deadlines import QUEUE
 from ecotone.scheduling.response.call_graph import SAME_NODE, SAME_ZONE, UNIFORM, CallGraph, Calls, callers_first
+from ecotone.scheduling.response.constraints import Limits, Near
 from ecotone.scheduling.response.passes import Passes
 from ecotone.scheduling.response.prediction import Prediction
-from ecotone.scheduling.response.search import Limits, Near, Search
+from ecotone.scheduling.response.search import Search
 from ecotone.sim.call_tree import Planner, Step
 from ecotone.sim.cluster import ZONE
 from ecotone.sim.kernel import Kernel
