@@ -9,9 +9,10 @@ import pytest
 from ecotone.sim.scenario import load_scenario
 from ecotone.testbed.application.workload import application_objects
 from ecotone.testbed.bed import Bed
-from ecotone.testbed.processes import DeadlineError, wait_until
+from ecotone.testbed.processes import DeadlineError
 from testbed_real.conftest import SCENARIO
 from testbed_real.seeing import call, objects, query, reachable, round_trip_ms
+from testbed_real.waiting import wait_until
 
 pytestmark = pytest.mark.testbed
 KUBELET = 10250

@@ -16,7 +16,7 @@ from ecotone.sim.scenario import load_scenario
 from ecotone.testbed.application.users import Users, plans
 from ecotone.testbed.application.workload import application_objects
 from ecotone.testbed.bed import Bed
-from ecotone.testbed.processes import DeadlineError, wait_until
+from ecotone.testbed.processes import DeadlineError
 from testbed_real.installing import (
     MIN_GAIN_MS,
     NAMESPACE,
@@ -30,6 +30,7 @@ from testbed_real.installing import (
     watched,
 )
 from testbed_real.seeing import objects
+from testbed_real.waiting import wait_until
 
 pytestmark = pytest.mark.testbed
 SCENARIO = load_scenario(str(Path(__file__).parent / "mall.yaml"))

@@ -71,7 +71,10 @@ OURS: dict[str, Key] = {
     ),
     keys.EXTERNAL: Key(WORKLOAD, ANNOTATION, "text", "The workload is an output proxy and stands in for this service outside."),
     "ecotone.dev/descheduling": Key(POD, ANNOTATION, "`disabled`", "The pod is never moved."),
-    "ecotone.dev/reaches": Key("Namespace", LABEL, "`true`", "Its pods may reach the ports of our programs."),
+    "ecotone.dev/reaches": Key(
+        "Namespace, Pod", LABEL, "`true`",
+        "May reach the ports of our programs: all pods of the namespace, or a pod beside the programs.",
+    ),
     keys.WHY: Key(POD, ANNOTATION, "text", "Why the pod is on its node; set in the same write as the node.", written=True),
     keys.NONZERO: Key(
         POD, ANNOTATION, "JSON object",
