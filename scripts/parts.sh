@@ -24,11 +24,14 @@ part() {
 }
 
 gate_end() {
-  local file
+  local file passed=0 word=passed
+  (($1 == 0)) || word=failed
   printf '\n'
   for file in flaky.txt parts.txt; do
     [[ -f $ECOTONE_GATE/$file ]] && sed 's/^[0-9a-f]\{32\}\t//' "$ECOTONE_GATE/$file"
   done
-  printf '%-58s %6s  %s\n' "all parts" "$(clock $((SECONDS - gate_begun)))" "$( (($1 == 0)) && echo passed || echo failed)"
+  [[ -f $ECOTONE_GATE/passed.txt ]] && passed=$(($(paste -sd+ "$ECOTONE_GATE/passed.txt")))
+  printf '%-58s %6s  %s\n' "all parts" "$(clock $((SECONDS - gate_begun)))" "$word"
+  printf '%s passed\n' "$passed"
   rm -rf "$ECOTONE_GATE"
 }

@@ -10,6 +10,7 @@ import pytest
 from control_plane import binaries
 from control_plane.cluster import Cluster
 from control_plane.sharing import Shared
+from ecotone.manifests import figures_policy
 from missing import lacking
 
 
@@ -34,10 +35,14 @@ def start_cluster(
 ) -> Iterator[Callable[..., Cluster]]:
     clusters: list[Cluster] = []
 
-    def start(**options: bool) -> Cluster:
+    def start(*, keeps_figures: bool = True, **options: bool) -> Cluster:
+        """`keeps_figures`: with the admission policy without which programs believe nothing that is measured."""
         cluster = Cluster(tmp_path_factory.mktemp("cluster"), **options)
         clusters.append(cluster)
-        return cluster.start()
+        cluster.start()
+        if keeps_figures:
+            cluster.create(figures_policy.policy(), figures_policy.binding())
+        return cluster
 
     yield start
     for cluster in clusters:

@@ -97,7 +97,13 @@ class Child:
 
 
 def wait_until(
-    condition: Callable[[], bool], *, timeout: float, what: str, child: Child | None = None, every: float = 0.02
+    condition: Callable[[], bool],
+    *,
+    timeout: float,
+    what: str,
+    child: Child | None = None,
+    promise: str = "",
+    every: float = 0.02,
 ) -> None:
     """A named wait (`fair.waits`) that is over as soon as the child has ended."""
 
@@ -108,4 +114,4 @@ def wait_until(
     def told() -> str:
         return f"\n{child.tail()}" if child is not None else ""
 
-    waits.wait_until(condition, timeout=timeout, what=what, still=still, told=told, every=every)
+    waits.wait_until(condition, timeout=timeout, what=what, still=still, told=told, promise=promise, every=every)

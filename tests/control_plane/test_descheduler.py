@@ -61,7 +61,13 @@ def test_replicas_move_to_their_peer_and_land_where_it_was_promised(
     child = loop[1].child
     wait_until(lambda: where(cluster, "front") == ["near", "near"], timeout=60, what="both near", child=child)
     wait_until(lambda: len(moves(cluster, "Done")) >= 2, timeout=40, what="both moves judged", child=child)
-    wait_until(lambda: not cluster.list(RESERVATIONS), timeout=20, what="no reservation left", child=child)
+    wait_until(
+        lambda: not cluster.list(RESERVATIONS),
+        timeout=20,
+        what="end of reservations",
+        child=child,
+        promise="left behind",
+    )
     for move in moves(cluster, "Done"):
         assert (move["to"], move["landed"]) == ("near", "near")
         assert move["measuredGain"] > 0

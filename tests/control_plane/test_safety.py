@@ -64,7 +64,7 @@ def kill_and_restart(cluster: Cluster, *, rounds: int, pods: int, seed: int) -> 
             victim = draw.randrange(2)
             replicas[victim].kill()
             replicas[victim] = replica(cluster)
-        wait_until(lambda: watch.bound >= rounds * each, timeout=60, what="all pods", every=0.05)
+        wait_until(lambda: watch.bound >= rounds * each, timeout=60, what="all pods", promise="lost", every=0.05)
         watch.check(bound=rounds * each, capacity={f"n{number}": room for number in range(NODES)})
     finally:
         for one in replicas:
@@ -111,7 +111,7 @@ def test_a_paused_leader_binds_nothing_twice(cluster: Cluster) -> None:
         first.child.signal(signal.SIGSTOP)
         wait_until(lambda: second.metric("ecotone_scheduler_leader") == 1, timeout=30, what="second leader")
         cluster.create(*(pod(f"b{number:02}", cpu="100m") for number in range(40)))
-        wait_until(lambda: watch.bound >= 80, timeout=30, what="all bindings")
+        wait_until(lambda: watch.bound >= 80, timeout=30, what="all bindings", promise="lost")
         first.child.signal(signal.SIGCONT)
         wait_until(lambda: first.metric("ecotone_scheduler_leader") == 0, timeout=30, what="insight")
         watch.check(bound=80, capacity={f"n{number}": 20 for number in range(4)})

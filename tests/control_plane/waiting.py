@@ -16,12 +16,18 @@ def placement(cluster: Cluster, namespace: str = "default") -> dict[str, str]:
 
 
 def wait_bound(
-    cluster: Cluster, count: int, *, timeout: float = 30, child: Child | None = None, prefix: str = ""
+    cluster: Cluster,
+    count: int,
+    *,
+    timeout: float = 30,
+    child: Child | None = None,
+    prefix: str = "",
+    promise: str = "",
 ) -> dict[str, str]:
     def done() -> bool:
         return sum(name.startswith(prefix) for name in placement(cluster)) >= count
 
-    wait_until(done, timeout=timeout, what=f"{count} bound pods", child=child, every=0.05)
+    wait_until(done, timeout=timeout, what=f"{count} bound pods", child=child, promise=promise, every=0.05)
     return placement(cluster)
 
 

@@ -231,3 +231,14 @@ def test_plans_of_earlier_versions_are_no_plans_and_no_errors(change: dict[str, 
     state.memory = {"plans": [{**OLD, **change}]}
     round_of(state)
     assert all(isinstance(plan, MovePlan) for plan in plans_in.read(state.memory))
+
+
+@pytest.mark.parametrize(("within", "happens"), [(10.0, False), (100.0, True)])
+def test_no_stage_ends_with_a_bound_broken_that_held_before(within: float, happens: bool) -> None:
+    """A caller that leaves is bound to nobody, but what it calls must be near to it."""
+    state = nodes("one", "two", rtt=50.0)
+    put(state, "web", ["one", "one"], calls={"api": 10.0}, users={"two": 10.0})
+    put(state, "api", ["one"], within=within)
+    pods = {key: [pod for pod in state.usage.pods() if pod.kind.workload == key] for key in state.workloads}
+    step = Step(next(key for key in pods if key.name == "web"), "one", "two")
+    assert settled(state, [step], pods) == (((step,),) if happens else step)

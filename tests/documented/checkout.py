@@ -11,12 +11,14 @@ from pathlib import Path
 from examples.transcripts import REPOSITORY
 from missing import need_programs
 
-LEFT_OUT = shutil.ignore_patterns(".*", "build", "dist", "report", "binaries", "__pycache__", "tests", "controlplane")
+LEFT_OUT = (".*", "build", "dist", "report", "__pycache__", "tests", "controlplane")
+BINARIES = "binaries"
 
 
-def checkout(folder: Path) -> Path:
+def checkout(folder: Path, *, compiled: bool = False) -> Path:
+    """``compiled``: with what this machine has compiled of these very sources, where something else is tried than compiling."""
     need_programs(["make", "cc"], hint="build-essential has them")
-    shutil.copytree(REPOSITORY, folder, ignore=LEFT_OUT)
+    shutil.copytree(REPOSITORY, folder, ignore=shutil.ignore_patterns(*LEFT_OUT, *(() if compiled else (BINARIES,))))
     shutil.copy(REPOSITORY / ".dockerignore", folder)
     return folder
 

@@ -13,12 +13,8 @@ from examples.lines import COMMAND, lines_of
 MEGABYTE = 1 << 20
 
 
-@pytest.fixture
-def sources(tmp_path: Path) -> Path:
-    return checkout(tmp_path / "checkout")
-
-
-def test_a_new_checkout_is_set_up_with_what_running_needs(sources: Path, tmp_path: Path) -> None:
+def test_a_new_checkout_is_set_up_with_what_running_needs(tmp_path: Path) -> None:
+    sources = checkout(tmp_path / "checkout")
     (tmp_path / "scratch").mkdir()
     sh(f"make setup PYTHON={sys.executable}", sources, {"TMPDIR": str(tmp_path / "scratch")})
     assert list((tmp_path / "scratch").iterdir()) == []
@@ -33,7 +29,8 @@ def test_a_new_checkout_is_set_up_with_what_running_needs(sources: Path, tmp_pat
 
 
 @pytest.mark.parametrize("program", ["uv", "pipx"])
-def test_the_command_is_installed_and_removed_as_documented(program: str, sources: Path, tmp_path: Path) -> None:
+def test_the_command_is_installed_and_removed_as_documented(program: str, tmp_path: Path) -> None:
+    sources = checkout(tmp_path / "checkout", compiled=True)
     folder, links = tmp_path / "tools", tmp_path / "bin"
     here = {
         "UV_TOOL_DIR": str(folder), "UV_TOOL_BIN_DIR": str(links), "UV_CACHE_DIR": str(tmp_path / "cache"),

@@ -7,6 +7,7 @@ all that went wrong in it: nothing before, nothing on the way out.
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from collections.abc import Generator
 from dataclasses import asdict, dataclass, field
@@ -21,6 +22,10 @@ from fair.waits import WaitMissed, load
 REAL = ("control_plane", "live", "testbed", "documented")
 """The marks of tests that run against real programs."""
 MISSED = (WaitMissed, DeadlineError)
+GATE = "ECOTONE_GATE"
+"""Names the folder of a whole gate: flaky tests count over all of its parts."""
+PASSED = "passed.txt"
+"""In that folder: how many tests each run of pytest has seen pass (scripts/parts.sh adds them up)."""
 
 
 @dataclass
@@ -106,12 +111,20 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # one process hears of all tests
-        config.pluginmanager.register(Listener(config.getoption("--fair-outcome")), "fair-listener")
+        config.pluginmanager.register(Listener(config.getoption("--fair-outcome"), gate()), "fair-listener")
+
+
+def gate() -> Path | None:
+    """The folder of the gate that this run is part of; none for a run that a test has started."""
+    given = None if "PYTEST_CURRENT_TEST" in os.environ else os.environ.get(GATE)
+    return Path(given) if given else None
 
 
 class Listener:
-    def __init__(self, file: str | None) -> None:
+    def __init__(self, file: str | None, gate: Path | None) -> None:
         self._file = None if file is None else Path(file)
+        self._gate = gate
+        self._passed = 0
         self._late: list[Late] = []
         self._reports: list[pytest.TestReport] = []
         self._failed: list[str] = []
@@ -123,10 +136,15 @@ class Listener:
             self._reports.append(report)
         elif report.failed:
             self._failed.append(report.nodeid)
+        elif report.when == "call" and report.passed:
+            self._passed += 1
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self._file is not None:
             self.outcome(complete=not (session.shouldfail or session.shouldstop)).write(self._file)
+        if self._gate is not None:
+            with (self._gate / PASSED).open("a", encoding="utf-8") as stream:
+                stream.write(f"{self._passed}\n")
 
     def outcome(self, *, complete: bool) -> Outcome:
         late = [one for one in self._late if one.test not in self._failed]

@@ -21,11 +21,9 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
 from fair.known import PAGE, known, row, unexplained  # noqa: E402 - run by its path
-from fair.plugin import Late, Outcome  # noqa: E402 - run by its path
+from fair.plugin import GATE, Late, Outcome  # noqa: E402 - run by its path
 
 MOST_FLAKY = 2
-GATE = "ECOTONE_GATE"
-"""Names the folder of a whole gate: flaky tests count over all of its parts."""
 FLAKY = "flaky.txt"
 PASSED, FAILED = 0, 1
 

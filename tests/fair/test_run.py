@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fair.run import FLAKY, GATE, TESTS
+from fair.plugin import GATE
+from fair.run import FLAKY, TESTS
 
 Gate = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -102,10 +103,11 @@ def test_a_wait_that_is_missed_again_fails(gate: Gate, tmp_path: Path) -> None:
         "try: assert again('over'), 'over-committed'\n    finally: late('slow')",
         # Neither may be hidden behind the other by raising anew.
         "try: assert again('over'), 'over-committed'\n    except AssertionError as error: raise WaitMissed('end') from error",
+        "now = again('never'); wait_until(lambda: now, timeout=0.01, what='third pod', promise='lost')",
         # Only a wait of its own type is one: any other time limit is a promise.
         "if not again('ends'): raise TimeoutError('did not end within five seconds')",
     ],
-    ids=["lost", "doubled", "over-committed", "raised from", "promise"],
+    ids=["lost", "doubled", "over-committed", "raised from", "waited for", "promise"],
 )
 def test_a_broken_promise_is_final(gate: Gate, tmp_path: Path, body: str) -> None:
     done = gate(f"@pytest.mark.control_plane\ndef test_safe():\n    {body}\n" + SLOW_WAIT)

@@ -39,23 +39,28 @@ def wait_until(
     what: str,
     still: Callable[[], None] = lambda: None,
     told: Callable[[], str] = lambda: "",
+    promise: str = "",
     every: float = 0.02,
 ) -> None:
     """``timeout``: seconds on a machine that has nothing else to do. What takes long is asked for less and less often.
 
-    ``still`` raises if waiting has become pointless; ``told`` says what may explain a missed deadline.
+    ``still`` raises if waiting has become pointless; ``told`` says what may explain a missed deadline. Where what never comes
+    is a broken ``promise`` (a pod is lost, something is left behind), the missed deadline is a failure like any other.
     """
     started, pause = time.monotonic(), every
     while not condition():
         still()
         if (waited := time.monotonic() - started) > timeout and waited > timeout * patience():
-            raise WaitMissed(f"no {what} within {waited:.0f} s{told()}")
+            said = f"no {what} within {waited:.0f} s{told()}"
+            if promise:
+                raise AssertionError(f"{promise}: {said}")
+            raise WaitMissed(said)
         time.sleep(pause)
         pause = max(every, min(SELDOM_SECONDS, 1.2 * pause))
-    _record(what, time.monotonic() - started, timeout)
+    record(what, time.monotonic() - started, timeout)
 
 
-def _record(what: str, seconds: float, timeout: float) -> None:
+def record(what: str, seconds: float, timeout: float) -> None:
     file = os.environ.get(RECORD)
     if file:
         test = os.environ.get("PYTEST_CURRENT_TEST", "")

@@ -17,9 +17,14 @@ def plant(world: ScrapedCluster) -> None:
         for pod in pods:
             if pod.namespace in ("shop", "bank", "evil"):
                 _container(world, pod)
+    plant_requests(world, REQUESTS)
+
+
+def plant_requests(world: ScrapedCluster, per_second: float) -> None:
+    """What web asks of db; the sidecars of both tell it."""
     db = world.one("shop/db")
     for reporter, source in (("destination", db), *(("source", pod) for pod in world.pods["shop/web"])):
-        rate = REQUESTS if reporter == "destination" else REQUESTS / len(world.pods["shop/web"])
+        rate = per_second if reporter == "destination" else per_second / len(world.pods["shop/web"])
         said = ends(("shop", "web"), ("shop", "db"), reporter=reporter, principal="shop")
         source.exporter.counter("istio_requests_total", rate, **said)
         source.exporter.counter("istio_request_bytes_sum", 100 * rate, **said)

@@ -7,6 +7,7 @@ their namespace (`enforced`), as docs/monitoring.md asks for, or not.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import urllib.request
@@ -20,6 +21,7 @@ from control_plane.cluster import Cluster
 from control_plane.objects import node
 from control_plane.processes import Child, free_ports, wait_until
 from ecotone.manifests import keys
+from live.discovery import Discovery
 from live.planted import Planted
 from live.shop import install_crds
 from real_programs import tool
@@ -36,6 +38,7 @@ SERVICES = {
 }
 ON_NODE = {"monitoring/node-exporter"}
 KUBELET = 10250
+_NUMBERS = itertools.count(1)
 
 
 @dataclass
@@ -66,8 +69,10 @@ class ScrapedCluster:
     kubelets: dict[str, Planted] = field(default_factory=dict)
     monitors: dict[str, dict[str, Any]] = field(default_factory=dict)
     url: str = ""
-    _number: int = 0
     _child: Child | None = None
+
+    def __post_init__(self) -> None:
+        self.discovery = Discovery(self.cluster)
 
     def install(self) -> None:
         install_crds(self.cluster)
@@ -149,9 +154,8 @@ class ScrapedCluster:
 
     def _address(self) -> str:
         """A loopback address of this process's own."""
-        self._number += 1
         here = os.getpid()
-        return f"127.{64 + here // 256 % 64}.{here % 256}.{self._number}"
+        return f"127.{64 + here // 256 % 64}.{here % 256}.{next(_NUMBERS)}"
 
     # Prometheus
 
@@ -164,15 +168,7 @@ class ScrapedCluster:
             changed.pop("honor_labels", None)
             said = [*said, {"target_label": "namespace", "replacement": namespace}]
         return {
-            "kubernetes_sd_configs": [
-                {
-                    "role": "pod",
-                    "api_server": self.cluster.server,
-                    "authorization": {"credentials_file": str(self.directory / "token")},
-                    "tls_config": {"ca_file": str(self.cluster.directory / "certs" / "apiserver.crt")},
-                    "namespaces": {"names": changed.pop("discovers", [namespace])},
-                }
-            ],
+            "http_sd_configs": [self.discovery.pods(changed.pop("discovers", [namespace]))],
             "relabel_configs": [
                 {"source_labels": ["__meta_kubernetes_pod_container_port_name"], "regex": "metrics", "action": "keep"},
                 {"source_labels": ["__meta_kubernetes_namespace"], "target_label": "namespace"},
@@ -186,24 +182,13 @@ class ScrapedCluster:
         }
 
     def _kubelet_job(self) -> dict[str, Any]:
-        target = self.monitors["podMonitor/kube-system/all/0"]["kubernetes_sd_configs"][0]
-        discovery = {name: value for name, value in target.items() if name != "namespaces"} | {"role": "node"}
-        relabel = [
-            {
-                "source_labels": ["__meta_kubernetes_node_address_InternalIP"],
-                "target_label": "__address__",
-                "replacement": f"$1:{KUBELET}",
-            }
-        ]
         return {
             "honor_labels": True,
             "metrics_path": "/metrics/cadvisor",
-            "kubernetes_sd_configs": [discovery],
-            "relabel_configs": relabel,
+            "http_sd_configs": [self.discovery.nodes()],
         }
 
     def start(self) -> None:
-        (self.directory / "token").write_text(self.cluster._tokens["admin"])
         port = free_ports(1)[0]
         self.url = f"http://127.0.0.1:{port}"
         self._write()
@@ -257,9 +242,9 @@ class ScrapedCluster:
         pools = {one["scrapePool"] for one in targets}
         return pools == {"kubelet", *self.monitors} and all(one["health"] == "up" for one in targets)
 
-    def app_group(self, namespace: str, **spec: Any) -> dict[str, Any]:
-        given = {"runPeriod": 1, "name": namespace, "window": "6s", **spec}
-        return _resource("AppGroup", {"name": namespace, "namespace": namespace}, given)
+    def app_group(self, namespace: str, *, name: str = "", **spec: Any) -> dict[str, Any]:
+        given = {"runPeriod": 1, "name": name or namespace, "window": "6s", **spec}
+        return _resource("AppGroup", {"name": name or namespace, "namespace": namespace}, given)
 
     def monitored(self) -> None:
         self.cluster.create(_resource("Cluster", {"name": "all"}, {"runPeriod": 1, "window": "6s"}))
@@ -281,6 +266,7 @@ class ScrapedCluster:
     def stop(self) -> None:
         if self._child is not None:
             self._child.stop(grace=5)
+        self.discovery.stop()
         for several in self.pods.values():
             for one in several:
                 one.exporter.stop()

@@ -15,6 +15,8 @@ Attempt = Callable[[ScrapedCluster, Random], str]
 ATTEMPTS: dict[str, Attempt] = {}
 OTHERS = (("shop", "web"), ("shop", "db"), ("bank", "ledger"))
 MANY = 90_000
+POD_MONITORS = frozenset({"relabels_its_series_to_a_probes", "honors_its_own_labels", "sends_its_scrapes_elsewhere"})
+"""Kinds that set the tenant's PodMonitor."""
 WRONG = (float("nan"), float("inf"), -float("inf"), -1e9, 1e300)
 
 

@@ -146,7 +146,7 @@ def test_what_changes_is_measured_moved_cheaper_and_then_left_alone(loop: Loop) 
     settled(loop, shop="edge-a", teller="cloud")
     moved_as_predicted(loop, EVENING, shop="edge-b", teller="edge-b")
     moved_as_predicted(loop, NIGHT, shop="edge-a", teller="cloud")
-    wait_until(lambda: not reservations(loop.cluster), timeout=60, what="no reservation left")
+    wait_until(lambda: not reservations(loop.cluster), timeout=60, what="end of reservations", promise="left behind")
     still(loop, groups=2)
 
 

@@ -62,7 +62,9 @@ def test_every_pod_is_restricted_probed_and_bounded(capsys: pytest.CaptureFixtur
     for name, spec in found.items():
         assert spec["securityContext"]["runAsNonRoot"] and spec["securityContext"]["runAsUser"] > 0, name
         assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-        assert not spec.get("hostNetwork") and spec["priorityClassName"]
+        assert not spec.get("hostNetwork")
+        # Our classes may be used in our namespace alone; the proxies are in the application's.
+        assert ("priorityClassName" in spec) == name.startswith("ecotone-"), name
         for container in spec["containers"]:
             security = container["securityContext"]
             assert security["capabilities"] == {"drop": ["ALL"]} and security["readOnlyRootFilesystem"]
@@ -88,11 +90,31 @@ def test_only_the_chosen_components_get_rights_and_programs(capsys: pytest.Captu
         kinds = ("ServiceAccount", "Role", "ClusterRole", "Deployment", "DaemonSet", "NetworkPolicy")
         assert {one["metadata"]["name"] for one in objects if one["kind"] in kinds} == {account}
         policies = {one["metadata"]["name"] for one in objects if one["kind"] == "ValidatingAdmissionPolicy"}
+        moves = {f"ecotone-descheduler{part}" for part in ("", "-pods", "-scale", "-evictions")}
         expected = {
-            "monitor": {"ecotone-monitor"},
-            "descheduler": {"ecotone-descheduler", "ecotone-descheduler-pods", "ecotone-reservations"},
+            "scheduler": {"ecotone-figures", "ecotone-reservations"},
+            "monitor": {"ecotone-figures", "ecotone-monitor"},
+            "descheduler": {"ecotone-figures", "ecotone-reservations", *moves},
         }
-        assert policies == expected.get(chosen, set())
+        assert policies == {"ecotone-priorities", *expected.get(chosen, set())}
+
+
+def test_rights_to_move_are_given_in_the_named_namespaces_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    objects = printed(capsys, "rbac", "descheduler", "--move-only-in", "shop", "--move-only-in", "market")
+    moving = {"pods/eviction", "deployments/scale", "reservations"}
+    places = {
+        one["metadata"].get("namespace", "")
+        for one in objects
+        if one["kind"] in ("Role", "ClusterRole")
+        for rule in one["rules"]
+        if moving & set(rule["resources"])
+        and {"create", "update"} & set(rule["verbs"])
+        and one["metadata"]["name"] == "ecotone-descheduler"
+    }
+    assert places == {"shop", "market"}
+    (program,) = [one for one in objects if one["kind"] == "Deployment"]
+    arguments = program["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert {"--only-namespace=shop", "--only-namespace=market"} <= set(arguments)
 
 
 def test_no_role_reads_secrets_or_contains_a_wildcard(capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,6 +150,7 @@ def test_the_input_proxy_receives_on_each_node_and_forwards_near_first(capsys: p
     [
         ("--front-end", "front-end"), ("--front-end", "a/b:0"), ("--external", "db"), ("--external", "db=host"),
         ("--component", "monitr"), ("--policy", "nope"), ("-n", "Bad NS"),
+        ("--exclude-namespace", "A b"), ("--move-only-in", "-x"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_installed_is_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:

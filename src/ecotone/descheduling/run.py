@@ -35,7 +35,7 @@ class Run:
         self.ledger = Ledger(self.state, settings)
         self.missing = Missing(self.state, settings.unmeasured)
         self.moves: list[Evict] = []
-        Reservations(self.state)  # what earlier moves hold is not free for new ones
+        Reservations(self.state, share=None)  # what earlier moves hold is not free for new ones
 
     @property
     def full(self) -> bool:

@@ -29,6 +29,8 @@ LATENCIES = PREFIX + "latencies"
 BANDWIDTHS = PREFIX + "bandwidths"
 LOSSES = PREFIX + "losses"
 MEASURED_AT = PREFIX + "measured-at"
+MEASURED_FROM = PREFIX + "measured-from"
+ERRORS = PREFIX + "errors"
 COORDINATES = PREFIX + "coordinates"
 TIER = PREFIX + "tier"
 PRICE = PREFIX + "price-per-hour"
@@ -65,17 +67,17 @@ SYNCHRONOUS = {
     "synchronous": True,
     "asynchronous": False,
 }
-_LATENCY_PREFIXES = ("network-cost-", "l-", "network-latency.")
-_BANDWIDTH_PREFIXES = ("network-bandwidth.",)
-_LOSS_PREFIXES = ("packet-loss.",)
+LATENCY_PREFIXES = ("network-cost-", "l-", "network-latency.")
+BANDWIDTH_PREFIXES = ("network-bandwidth.",)
+LOSS_PREFIXES = ("packet-loss.",)
 _DAFF = "daff-"
-_TRAFFIC_PREFIXES = (_DAFF, "traff-", "traffic.", "traffic-")
-_REQUESTS_PREFIXES = ("rps.",)
-_AFFINITY_PREFIXES = ("saff-",)
+TRAFFIC_PREFIXES = (_DAFF, "traff-", "traffic.", "traffic-")
+REQUESTS_PREFIXES = ("rps.",)
+AFFINITY_PREFIXES = ("saff-",)
 _SIBLINGS = (
     *("available-cpu", "available-memory", "cpu-usage", "memory-usage", "index"),
-    *(*_LATENCY_PREFIXES, *_BANDWIDTH_PREFIXES, *_LOSS_PREFIXES, *_TRAFFIC_PREFIXES, *_REQUESTS_PREFIXES),
-    *_AFFINITY_PREFIXES,
+    *(*LATENCY_PREFIXES, *BANDWIDTH_PREFIXES, *LOSS_PREFIXES, *TRAFFIC_PREFIXES, *REQUESTS_PREFIXES),
+    *AFFINITY_PREFIXES,
 )
 _READ = (PREFIX, APP_GROUP, *_SIBLINGS)
 # Ours, but told by a decision or a dump, not by whoever wrote the object.
@@ -153,23 +155,23 @@ def memory_usage(notes: Notes) -> float | None:
 
 
 def latencies(notes: Notes) -> dict[str, float] | None:
-    return _per_peer(notes, LATENCIES, _LATENCY_PREFIXES)
+    return _per_peer(notes, LATENCIES, LATENCY_PREFIXES)
 
 
 def bandwidths(notes: Notes) -> dict[str, float] | None:
-    return _per_peer(notes, BANDWIDTHS, _BANDWIDTH_PREFIXES)
+    return _per_peer(notes, BANDWIDTHS, BANDWIDTH_PREFIXES)
 
 
 def losses(notes: Notes) -> dict[str, float] | None:
     """Shares between 0 and 1; the siblings write percent."""
     if LOSSES in notes:
         return json_numbers(notes[LOSSES])
-    found = _per_peer(notes, LOSSES, _LOSS_PREFIXES)
+    found = _per_peer(notes, LOSSES, LOSS_PREFIXES)
     return None if found is None else {peer: value / 100.0 for peer, value in found.items()}
 
 
 def traffic(notes: Notes) -> dict[str, float] | None:
-    return _per_peer(notes, TRAFFIC, _TRAFFIC_PREFIXES)
+    return _per_peer(notes, TRAFFIC, TRAFFIC_PREFIXES)
 
 
 def perhaps_proxies(notes: Notes) -> list[str]:
@@ -180,7 +182,7 @@ def perhaps_proxies(notes: Notes) -> list[str]:
 
 def requests(notes: Notes) -> dict[str, float] | None:
     """Requests per second and peer: what a service mesh counts beside the bytes."""
-    return _per_peer(notes, REQUESTS, _REQUESTS_PREFIXES)
+    return _per_peer(notes, REQUESTS, REQUESTS_PREFIXES)
 
 
 def calls(notes: Notes) -> dict[str, float] | None:
@@ -199,7 +201,7 @@ def target_latency(notes: Notes) -> float | None:
 
 
 def affinity(notes: Notes) -> dict[str, float] | None:
-    return _per_peer(notes, AFFINITY, _AFFINITY_PREFIXES)
+    return _per_peer(notes, AFFINITY, AFFINITY_PREFIXES)
 
 
 def _per_peer(notes: Notes, ours: str, prefixes: tuple[str, ...]) -> dict[str, float] | None:

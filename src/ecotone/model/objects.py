@@ -340,3 +340,4 @@ class Reservation(msgspec.Struct, frozen=True):
     replaces_uid: str
     expires: float
     taken_by: str = ""
+    priority: int = 0

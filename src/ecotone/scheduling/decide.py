@@ -243,13 +243,33 @@ class _Round:
                     evaluation = None
                 else:
                     evaluation.advance(placed, row, run[position + 1])
-            elif self._fail(pod, evaluation) or alone:
+            elif self._pushes_in(pod) or self._fail(pod, evaluation) or alone:
                 evaluation = None
             else:
                 same = self.decisions[-1]
                 assert isinstance(same, Wait)
                 self.decisions += [replace(same, pod=each.key, uid=each.uid) for each in run[position + 1 :]]
                 return
+
+    def _pushes_in(self, pod: Pod) -> bool:
+        """A pod that fits nowhere takes room that is kept for pods of lower priority, or preempts where that is not enough."""
+        freed = self.reservations.release(pod.spec.priority)
+        if not freed:
+            return False
+        evaluation = self._evaluate(pod)
+        row = evaluation.best() if evaluation.refusal is None else None
+        node: str | None = None
+        if row is not None:
+            why = "takes room that was kept for pods of lower priority: "
+            placed = self._commit(pod, row, evaluation, why=why + explain_choice(evaluation, row))
+            if placed is not None:
+                self.bound[pod.key] = placed
+                node = self.state.nodes.names[row]
+        elif self._fail(pod, evaluation):
+            made = self.decisions[-1]
+            node = made.node if isinstance(made, Preempt) else None
+        self.reservations.hold_again(freed, but=node)
+        return True
 
     def _takes_reserved_place(self, pod: Pod) -> bool:
         """A replacement goes where the move meant it to go, if it still fits there, and waits for others that end there."""

@@ -108,8 +108,11 @@ def _nodes(state: ClusterState, pod: Pod, profile: Profile) -> list[NodeView]:
     gate = framework.refusal_at_the_gate(state, pod)
     if gate is not None:
         return [NodeView(name, False, (gate[1],)) for name in state.nodes.names]
-    Reservations(state).claim(pod)
+    reservations = Reservations(state)
+    reservations.claim(pod)
     evaluation = Evaluation(framework, Cycle(state, pod))
+    if evaluation.refusal is None and not len(evaluation.feasible) and reservations.release(pod.spec.priority):
+        evaluation = Evaluation(framework, Cycle(state, pod))
     if evaluation.refusal is not None:
         return [NodeView(name, False, (evaluation.refusal[1].reason,)) for name in state.nodes.names]
     reasons = _reasons(evaluation)

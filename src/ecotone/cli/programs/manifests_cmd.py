@@ -39,6 +39,19 @@ def manifests(
             "--allow-from", help="CIDR from which the extender may be reached (a kube-scheduler's node). Repeat."
         ),
     ] = None,
+    exclude_namespace: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exclude-namespace",
+            help="The descheduler moves nothing there; kube-system and its own namespace always. Repeat.",
+        ),
+    ] = None,
+    move_only_in: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--move-only-in", help="The descheduler gets rights to evict and scale in this namespace alone. Repeat."
+        ),
+    ] = None,
     front_end: Annotated[
         list[str] | None,
         typer.Option(
@@ -46,6 +59,9 @@ def manifests(
         ),
     ] = None,
     proxy_image: Annotated[str | None, typer.Option("--proxy-image", help="Image of the input proxy's Envoy.")] = None,
+    proxy_priority: Annotated[
+        str | None, typer.Option("--proxy-priority", help="Priority class of proxies; none if left out.")
+    ] = None,
     external: Annotated[
         list[str] | None,
         typer.Option("--external", metavar="NAME=HOST:PORT", help="Print an output proxy for it instead. Repeat."),
@@ -81,6 +97,10 @@ def manifests(
     trust(trust_prometheus, reporter)
     if not is_label(namespace):
         raise InputError(f"--namespace {namespace}: no name of a namespace", hint="lower case letters, digits and -")
+    for option, names in (("--exclude-namespace", exclude_namespace), ("--move-only-in", move_only_in)):
+        for name in names or ():
+            if not is_label(name):
+                raise InputError(f"{option} {name}: no name of a namespace", hint="lower case letters, digits and -")
     for given, known, what in ((part or (), PARTS, "part"), (component or (), tuple(COMPONENTS), "component")):
         for name in given:
             if name not in known:
@@ -88,9 +108,9 @@ def manifests(
     objects: list[dict[str, Any]] = []
     if front_end or external:
         for each in front_end or ():
-            objects += input_proxy(each, image=proxy_image or ENVOY)
+            objects += input_proxy(each, image=proxy_image or ENVOY, priority=proxy_priority)
         for each in external or ():
-            objects += output_proxy(each, namespace=namespace)
+            objects += output_proxy(each, namespace=namespace, priority=proxy_priority)
     else:
         objects = installation(
             part or (),
@@ -103,6 +123,8 @@ def manifests(
             reporters=reporter or REPORTERS,
             trust=["--trust-prometheus"] if trust_prometheus else (),
             allow_from=[_cidr(one) for one in allow_from or ()],
+            excluded=exclude_namespace or (),
+            move_only_in=move_only_in or (),
         )
     sys.stdout.write(_render(objects, output))
 

@@ -11,7 +11,7 @@ import typer
 
 from ecotone.cli.programs.logs import set_up_logging
 from ecotone.cli.programs.scheduler_options import SchedulerOptions, start
-from ecotone.cli.programs.shared_options import AllowHost, Context, Kubeconfig, Verbose
+from ecotone.cli.programs.shared_options import AllowHost, Context, Kubeconfig, TrustAnnotations, Verbose
 
 serve_app = typer.Typer(no_args_is_help=True, help="Run one of the long-running programs.")
 
@@ -71,6 +71,7 @@ def extender(
     client_ca: Annotated[
         Path | None, typer.Option("--client-ca", help="Callers of /bind prove themselves by certificates of this CA.")
     ] = None,
+    trust_annotations: TrustAnnotations = False,
     allow_host: AllowHost = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -98,6 +99,7 @@ def extender(
         certificate=tls_cert,
         key=tls_key,
         client_ca=client_ca,
+        trust_annotations=trust_annotations,
         allowed_hosts=tuple(allow_host or ()),
     )
     serve(connect(kubeconfig=kubeconfig, context=context), settings)

@@ -18,6 +18,7 @@ from ecotone.cli.programs.shared_options import (
     LeaseRenewDeadline,
     LeaseRetryPeriod,
     Listen,
+    TrustAnnotations,
     Verbose,
 )
 from ecotone.cli.programs.source_options import Reporter, TrustPrometheus, trust
@@ -50,9 +51,13 @@ def descheduler(
     exclude_namespace: Annotated[
         list[str] | None, typer.Option("--exclude-namespace", help="Nothing moves there. Repeat; kube-system always.")
     ] = None,
+    only_namespace: Annotated[
+        list[str] | None, typer.Option("--only-namespace", help="Moves are made there alone. Repeat.")
+    ] = None,
     max_age: Annotated[float, typer.Option(help="Seconds after which a measurement counts as unknown.")] = 300.0,
     ready_seconds: Annotated[float, typer.Option(help="Seconds in which a replacement must become ready.")] = 120.0,
     request_timeout: Annotated[float, typer.Option(help="Seconds a request to the API server may take.")] = 10.0,
+    trust_annotations: TrustAnnotations = False,
     allow_host: AllowHost = None,
     listen: Listen = None,
     kubeconfig: Kubeconfig = None,
@@ -86,12 +91,14 @@ def descheduler(
         lease_name=lease_name,
         scheduler_lease=scheduler_lease,
         excluded_namespaces=frozenset({"kube-system", *(exclude_namespace or ())}),
+        only_namespaces=frozenset(only_namespace or ()),
         max_age=max_age,
         ready_seconds=ready_seconds,
         request_timeout=request_timeout,
         prometheus=None
         if prometheus is None
         else PrometheusSettings(prometheus, token_file=prometheus_token_file, ca_file=prometheus_ca),
+        trust_annotations=trust_annotations,
         trust=trust(trust_prometheus, reporter),
         allowed_hosts=tuple(allow_host or ()),
     )

@@ -27,4 +27,11 @@ LeaseDuration = Annotated[float, _told("lease_duration")]
 LeaseRenewDeadline = Annotated[float, _told("lease_renew_deadline")]
 LeaseRetryPeriod = Annotated[float, _told("lease_retry_period")]
 WatchSilence = Annotated[float, _told("watch_silence")]
+TrustAnnotations = Annotated[
+    bool,
+    typer.Option(
+        "--trust-annotations",
+        help="Believe measured keys without the admission policy that keeps them for the monitor.",
+    ),
+]
 AllowHost = Annotated[list[str] | None, _told("allow_host")]

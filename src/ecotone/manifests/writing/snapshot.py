@@ -327,6 +327,7 @@ def _reservation(given: Reservation) -> wire.Reservation:
             resources=quantities(given.requests),
             replaces_uid=given.replaces_uid,
             expires="" if given.expires == float("inf") else show_time(given.expires),
+            priority=given.priority,
         ),
         status=wire.ReservationStatus(taken_by=given.taken_by),
     )
@@ -341,4 +342,5 @@ def _state(snapshot: Snapshot) -> wire.SnapshotState:
         memory=msgspec.to_builtins(dict(snapshot.memory), str_keys=True),
         last_moves={key_text(key): at for key, at in snapshot.last_moves.items()},
         assumed=sorted(snapshot.usage.recent_keys),
+        vouched=snapshot.vouched,
     )

@@ -91,7 +91,7 @@ class DeschedulerProgram:
         ):
             recorder = EventRecorder(client, controller=MANAGER, instance=settings.identity, clock=self._clock)
             cache = LiveCache(ClusterState(now=self._wall(), max_age=settings.max_age))
-            feeds = Feeds(client, cache, silence=settings.silence)
+            feeds = Feeds(client, cache, silence=settings.silence, trust_annotations=settings.trust_annotations)
             groups = Groups(frozenset({settings.profile.scheduler_name}))
             mirror = Reflector(client, APP_GROUPS, LiveAppGroup, groups, silence=settings.silence, optional=True)
             watch = LeaseWatch(lease_client, namespace=settings.lease_namespace, name=settings.scheduler_lease)
@@ -105,6 +105,7 @@ class DeschedulerProgram:
                 groups=groups,
                 writer=MoveWriter(client, identity=settings.identity, dry_run=settings.dry_run),
                 surges=surges,
+                unbelieved=lambda: feeds.belief.why_not,
                 alive=(lambda: None) if not settings.scheduler_lease else watch.complaint,
                 moved=lambda move: _tell(recorder, move),
                 told=_print if settings.dry_run else log.info,

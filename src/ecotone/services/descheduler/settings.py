@@ -36,6 +36,8 @@ class DeschedulerProgramSettings:
     lease_name: str = LEASE_NAME
     scheduler_lease: str = SCHEDULER_LEASE
     excluded_namespaces: frozenset[str] = frozenset({"kube-system"})
+    only_namespaces: frozenset[str] = frozenset()
+    """If any are named, nothing moves elsewhere."""
     max_age: float = 300.0
     ready_seconds: float = 120.0
     """A replacement that is not ready after this long counts as failed."""
@@ -45,6 +47,7 @@ class DeschedulerProgramSettings:
     trust: Trust = field(default_factory=Trust)
     """Whose series are believed."""
     silence: float = 150.0
+    trust_annotations: bool = False
     allowed_hosts: tuple[str, ...] = ()
 
 

@@ -76,7 +76,7 @@ class ExtenderProgram:
     async def run(self) -> None:
         connections = called(raise_limit(), wanted=CONNECTIONS)
         async with ApiClient(self._connection, user_agent="ecotone-extender", connections=connections) as client:
-            feeds = Feeds(client, self.cache, silence=150)
+            feeds = Feeds(client, self.cache, silence=150, trust_annotations=self._settings.trust_annotations)
             endpoints = self._endpoints(client, feeds)
             await endpoints.start(self._settings.listen)
             try:

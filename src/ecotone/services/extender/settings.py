@@ -21,6 +21,7 @@ class ExtenderSettings:
     certificate: Path | None = None
     key: Path | None = None
     client_ca: Path | None = None
+    trust_annotations: bool = False
     allowed_hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

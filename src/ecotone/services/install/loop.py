@@ -65,6 +65,8 @@ def descheduler(
     policy: str = "ecotone",
     scheduler_name: str = "ecotone",
     replicas: int = 2,
+    excluded: Sequence[str] = (),
+    move_only_in: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     arguments = [
         "serve",
@@ -74,6 +76,8 @@ def descheduler(
         "--leader-elect",
         f"--lease-namespace={namespace}",
         f"--listen=0.0.0.0:{DESCHEDULER_PORT}",
+        *(f"--exclude-namespace={name}" for name in excluded),
+        *(f"--only-namespace={name}" for name in move_only_in),
     ]
     needs = resources(cpu="50m", memory="256Mi", memory_limit="2Gi")
     main = container(arguments, image=image, port=DESCHEDULER_PORT, needs=needs)
