@@ -44,12 +44,12 @@ OURS: dict[str, Key] = {
         "When the oldest value beside it was measured; what is older than `--max-age` is unknown.", written=True,
     ),
     keys.MEASURED_FROM: Key(
-        f"{NODE}, {WORKLOAD}", ANNOTATION, "RFC 3339 time",
-        "Since when the values beside it are measured. Kept for the monitor alone; nothing reads it yet.", written=True,
+        f"{NODE}, {WORKLOAD}", ANNOTATION, "RFC 3339 time", "Kept for the monitor: since when the values are measured.",
+        written=True,
     ),
     keys.ERRORS: Key(
-        f"{NODE}, {WORKLOAD}", ANNOTATION, "JSON object",
-        "By how much each value beside it may be wrong, in its unit. Kept for the monitor alone; nothing reads it yet.", written=True,
+        f"{NODE}, {WORKLOAD}", ANNOTATION, "JSON object", "Kept for the monitor: how far the values beside it may be off.",
+        written=True,
     ),
     keys.CPU_USAGE: Key(WORKLOAD, ANNOTATION, "quantity", "CPU in use, average per pod.", written=True),
     keys.MEMORY_USAGE: Key(WORKLOAD, ANNOTATION, "quantity", "Memory in use, average per pod.", written=True),
