@@ -33,6 +33,23 @@ def manifests(
     prometheus: Annotated[str | None, typer.Option("--prometheus", help="Prometheus that the monitor reads.")] = None,
     trust_prometheus: TrustPrometheus = False,
     reporter: Reporter = None,
+    prometheus_token_secret: Annotated[
+        str | None,
+        typer.Option("--prometheus-token-secret", help="Secret whose key `token` the monitor sends to Prometheus."),
+    ] = None,
+    prometheus_ca_config_map: Annotated[
+        str | None,
+        typer.Option(
+            "--prometheus-ca-config-map", help="ConfigMap whose key `ca.crt` Prometheus' certificate is checked with."
+        ),
+    ] = None,
+    metrics_token_secret: Annotated[
+        str | None,
+        typer.Option(
+            "--metrics-token-secret",
+            help="Secret whose key `token` readers of metrics send to see applications' names.",
+        ),
+    ] = None,
     allow_from: Annotated[
         list[str] | None,
         typer.Option(
@@ -86,6 +103,7 @@ def manifests(
         PARTS,
         PROMETHEUS,
         REPORTERS,
+        Files,
         input_proxy,
         installation,
         output_proxy,
@@ -105,6 +123,8 @@ def manifests(
         for name in given:
             if name not in known:
                 raise InputError(f"unknown {what} {name!r}", hint=did_you_mean(name, known) or ", ".join(known))
+    if prometheus_token_secret and not (prometheus or PROMETHEUS).startswith("https://"):
+        raise InputError("a token is sent only over https", hint="give --prometheus https://...")
     objects: list[dict[str, Any]] = []
     if front_end or external:
         for each in front_end or ():
@@ -122,11 +142,22 @@ def manifests(
             prometheus=prometheus or PROMETHEUS,
             reporters=reporter or REPORTERS,
             trust=["--trust-prometheus"] if trust_prometheus else (),
+            files=Files(
+                prometheus_token=_held("--prometheus-token-secret", prometheus_token_secret),
+                prometheus_ca=_held("--prometheus-ca-config-map", prometheus_ca_config_map),
+                metrics_token=_held("--metrics-token-secret", metrics_token_secret),
+            ),
             allow_from=[_cidr(one) for one in allow_from or ()],
             excluded=exclude_namespace or (),
             move_only_in=move_only_in or (),
         )
     sys.stdout.write(_render(objects, output))
+
+
+def _held(option: str, name: str | None) -> str:
+    if name is not None and not (name and all(map(is_label, name.split(".")))):
+        raise InputError(f"{option} {name}: no name of an object", hint="lower case letters, digits, - and .")
+    return name or ""
 
 
 def _cidr(text: str) -> str:

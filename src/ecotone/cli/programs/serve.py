@@ -88,14 +88,15 @@ def extender(
     set_up_logging(verbose)
     from ecotone.kube.kubeconfig import connect
     from ecotone.services.extender.program import serve
-    from ecotone.services.extender.settings import ExtenderSettings, read_token
+    from ecotone.services.extender.settings import ExtenderSettings
+    from ecotone.services.http.tokens import read_token
 
     settings = ExtenderSettings(
         policy=policy,
         listen=listen,
         max_age=max_age,
         allow_bind=allow_bind,
-        bind_token=None if bind_token_file is None else read_token(bind_token_file),
+        bind_token=None if bind_token_file is None else read_token(bind_token_file, option="--bind-token-file"),
         certificate=tls_cert,
         key=tls_key,
         client_ca=client_ca,

@@ -18,8 +18,10 @@ from ecotone.cli.programs.shared_options import (
     LeaseRenewDeadline,
     LeaseRetryPeriod,
     Listen,
+    MetricsTokenFile,
     TrustAnnotations,
     Verbose,
+    metrics_token,
 )
 from ecotone.cli.programs.source_options import Reporter, TrustPrometheus, trust
 
@@ -59,6 +61,7 @@ def descheduler(
     request_timeout: Annotated[float, typer.Option(help="Seconds a request to the API server may take.")] = 10.0,
     trust_annotations: TrustAnnotations = False,
     allow_host: AllowHost = None,
+    metrics_token_file: MetricsTokenFile = None,
     listen: Listen = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -101,6 +104,7 @@ def descheduler(
         trust_annotations=trust_annotations,
         trust=trust(trust_prometheus, reporter),
         allowed_hosts=tuple(allow_host or ()),
+        metrics_token=metrics_token(metrics_token_file),
     )
     serve(connect(kubeconfig=kubeconfig, context=context), settings, listen=listen)
 

@@ -17,8 +17,10 @@ from ecotone.cli.programs.shared_options import (
     LeaseRenewDeadline,
     LeaseRetryPeriod,
     Listen,
+    MetricsTokenFile,
     Verbose,
     WatchSilence,
+    metrics_token,
 )
 from ecotone.cli.programs.source_options import PROBE, Probe, Reporter, TrustPrometheus, trust
 from ecotone.model.errors import InputError
@@ -52,6 +54,7 @@ def monitor(
     lease_renew_deadline: LeaseRenewDeadline = 10.0,
     lease_retry_period: LeaseRetryPeriod = 2.0,
     watch_silence: WatchSilence = 150.0,
+    metrics_token_file: MetricsTokenFile = None,
     listen: Listen = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -96,6 +99,7 @@ def monitor(
         lease_name=lease_name,
         silence=watch_silence,
         trust=trust(trust_prometheus, reporter, probe),
+        metrics_token=metrics_token(metrics_token_file),
     )
     serve(connect(kubeconfig=kubeconfig, context=context), settings, listen=listen)
 

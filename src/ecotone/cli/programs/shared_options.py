@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -35,3 +36,16 @@ TrustAnnotations = Annotated[
     ),
 ]
 AllowHost = Annotated[list[str] | None, _told("allow_host")]
+MetricsTokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--metrics-token-file",
+        help="Token of those who read /metrics with the names of applications; others get sums without names.",
+    ),
+]
+
+
+def metrics_token(path: Path | None) -> str | None:
+    from ecotone.services.http.tokens import read_token
+
+    return None if path is None else read_token(path, option="--metrics-token-file")

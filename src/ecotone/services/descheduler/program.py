@@ -118,6 +118,7 @@ class DeschedulerProgram:
                 ready=lambda: None if self._synced else "the caches are not filled yet",
                 health=self._health,
                 allowed_hosts=settings.allowed_hosts,
+                names_for=settings.metrics_token,
             )
             if self._listen is not None:
                 await endpoints.start(self._listen)

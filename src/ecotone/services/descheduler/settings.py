@@ -49,6 +49,8 @@ class DeschedulerProgramSettings:
     silence: float = 150.0
     trust_annotations: bool = False
     allowed_hosts: tuple[str, ...] = ()
+    metrics_token: str | None = None
+    """Of those who read metrics with the names of app-groups."""
 
 
 def chosen(group: wire.AppGroup, profile: Profile) -> tuple[Profile, DeschedulerSettings | None]:

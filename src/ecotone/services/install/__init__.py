@@ -15,7 +15,8 @@ from ecotone.services.install.crds import crds
 from ecotone.services.install.dashboards import dashboards
 from ecotone.services.install.extender import extender, extender_configuration
 from ecotone.services.install.fairness import flow_schemas
-from ecotone.services.install.loop import PROMETHEUS, REPORTERS, descheduler, monitor, probe
+from ecotone.services.install.files import Files
+from ecotone.services.install.loop import NO_FILES, PROMETHEUS, REPORTERS, descheduler, monitor, probe
 from ecotone.services.install.proxies import input_proxy, output_proxy
 from ecotone.services.install.rbac import DESCHEDULER, MONITOR, PROBE, SCHEDULER, rbac
 from ecotone.services.install.scheduler import scheduler
@@ -42,6 +43,7 @@ def installation(
     prometheus: str = PROMETHEUS,
     reporters: Sequence[str] = REPORTERS,
     trust: Sequence[str] = (),
+    files: Files = NO_FILES,
     allow_from: Sequence[str] = (),
     excluded: Sequence[str] = (),
     move_only_in: Sequence[str] = (),
@@ -59,11 +61,12 @@ def installation(
         "fairness": lambda: flow_schemas([COMPONENTS[one] for one in components], **place),
         "admission": lambda: admission_policies(components, **place, excluded=excluded),
         "scheduler": lambda: scheduler(**program, scheduler_name=scheduler_name, policy=policy),
-        "monitor": lambda: monitor(**program, prometheus=prometheus, reporters=reporters, trust=trust),
+        "monitor": lambda: monitor(**program, prometheus=prometheus, reporters=reporters, trust=trust, files=files),
         "descheduler": lambda: descheduler(
             **program,
             scheduler_name=scheduler_name,
             policy=policy,
+            files=files,
             excluded=fenced(namespace, excluded),
             move_only_in=move_only_in,
         ),
@@ -83,6 +86,7 @@ __all__ = [
     "PARTS",
     "PROMETHEUS",
     "REPORTERS",
+    "Files",
     "Objects",
     "crds",
     "extender_configuration",

@@ -15,17 +15,32 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import ecotone
-from ecotone.services.install import COMPONENTS, ON_REQUEST, PARTS, PROMETHEUS, REPORTERS, Objects, installation
+from ecotone.services.install import COMPONENTS, ON_REQUEST, PARTS, PROMETHEUS, REPORTERS, Files, Objects, installation
+from ecotone.services.install.conditions import with_conditions
+from ecotone.services.install.loop import NO_FILES
 from ecotone.services.install.workloads import IMAGE
 
 VALUES = {
     "image": (IMAGE, "Image that contains `ecotone`."),
+    "imageDigest": ("", "Digest that this image must have: sha256:..."),
     "policy": ("ecotone", "Policy of scheduler and descheduler; see `ecotone policies`."),
     "schedulerName": ("ecotone", "Name that pods ask for."),
     "prometheus": (PROMETHEUS, "Prometheus that the monitor reads."),
     "reporters": (",".join(REPORTERS), "Workloads (namespace/name) that report for others: node-exporter, ztunnel."),
     "trustPrometheus": (False, "True if no tenant can add targets or rules to that Prometheus."),
+    "prometheusTokenSecret": (
+        "",
+        "Secret of the release's namespace whose key `token` is sent to Prometheus (https only).",
+    ),
+    "prometheusCaConfigMap": ("", "ConfigMap there whose key `ca.crt` Prometheus' certificate is checked with."),
+    "metricsTokenSecret": ("", "Secret there whose key `token` readers of metrics send to see applications' names."),
 }
+_FILES = {
+    "prometheusTokenSecret": "prometheus_token",
+    "prometheusCaConfigMap": "prometheus_ca",
+    "metricsTokenSecret": "metrics_token",
+}
+_SPELT_OUT = ("image", "trustPrometheus")
 LISTS = {
     "excludeNamespaces": "Namespaces where nothing is moved, beside kube-system and the release's own.",
     "moveOnlyIn": "If any are named, the descheduler gets rights to evict and scale in these namespaces alone.",
@@ -34,8 +49,9 @@ _EXCLUDED = "helm-list-exclude"
 _ONLY = "helm-list-only"
 _WORDS = {
     "helm-release-namespace": "{{ .Release.Namespace }}",
+    "helm-value-image": "{{ .Values.image }}{{ with .Values.imageDigest }}@{{ . }}{{ end }}",
     "helm-value-trustprometheus": "--{{ if not .Values.trustPrometheus }}no-{{ end }}trust-prometheus",
-    **{f"helm-value-{name.lower()}": f"{{{{ .Values.{name} }}}}" for name in VALUES if name != "trustPrometheus"},
+    **{f"helm-value-{name.lower()}": f"{{{{ .Values.{name} }}}}" for name in VALUES if name not in _SPELT_OUT},
 }
 _BRACES = re.compile(r"\{\{|\}\}")
 
@@ -51,7 +67,13 @@ def files() -> dict[str, str]:
     return found
 
 
-def _made(part: str, *, components: Sequence[str] = tuple(COMPONENTS), only: Sequence[str] = ()) -> Objects:
+def _made(
+    part: str,
+    *,
+    components: Sequence[str] = tuple(COMPONENTS),
+    only: Sequence[str] = (),
+    files: Files = NO_FILES,
+) -> Objects:
     return installation(
         [part],
         components=components,
@@ -64,13 +86,19 @@ def _made(part: str, *, components: Sequence[str] = tuple(COMPONENTS), only: Seq
         move_only_in=only,
         reporters=["helm-value-reporters"],
         trust=["helm-value-trustprometheus"],
+        files=files,
     )
 
 
 def _text_of(part: str) -> str:
     if part == "rbac":
         return _rights()
-    return _template(_made(part, only=[_ONLY]))
+    plain = _template(_made(part, only=[_ONLY]))
+    optional = {
+        value: _template(_made(part, only=[_ONLY], files=Files(**{name: f"helm-value-{value.lower()}"})))
+        for value, name in _FILES.items()
+    }
+    return with_conditions(plain, optional)
 
 
 def _rights() -> str:
@@ -90,8 +118,8 @@ def _rights() -> str:
 
 def _template(objects: Objects) -> str:
     text = _BRACES.sub(lambda found: f'{{{{ "{found[0]}" }}}}', _documents(objects))
-    for word, expression in _WORDS.items():
-        text = text.replace(word, expression)
+    for word in sorted(_WORDS, key=len, reverse=True):  # one may begin another
+        text = text.replace(word, _WORDS[word])
     # In a list of a condition, and as arguments of a program.
     text = re.sub(rf"('{{1,2}}){_EXCLUDED}\1, ", r"{{ range .Values.excludeNamespaces }}\1{{ . }}\1, {{ end }}", text)
     for word, name in ((_EXCLUDED, "excludeNamespaces"), (_ONLY, "moveOnlyIn")):

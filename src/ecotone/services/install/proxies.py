@@ -69,7 +69,7 @@ def input_proxy(
     template = proxy["spec"]["template"]["metadata"]
     template["labels"] |= labels
     template["annotations"] = scraped(STATS_PORT, "/stats/prometheus")
-    policy = network_policy(name, namespace=namespace, port=STATS_PORT)
+    policy = network_policy(name, namespace=namespace, port=STATS_PORT, neighbours=True)
     policy["spec"]["ingress"].append({"ports": [{"protocol": "TCP", "port": LISTEN_PORT}]})
     return [
         proxy,
@@ -175,7 +175,7 @@ def output_proxy(
         if one["kind"] == "Deployment":
             _harden(one["spec"]["template"]["spec"], priority=priority)
     # Whoever reaches the proxy reaches what is behind it: the pods of its own namespace do, others are asked for.
-    policy = network_policy(name, namespace=namespace, port=number)
+    policy = network_policy(name, namespace=namespace, port=number, neighbours=True)
     policy["spec"]["podSelector"] = objects[0]["spec"]["selector"]
     return [*objects, policy, budget_of(objects[0], namespace=namespace)]
 

@@ -84,7 +84,12 @@ class MonitorProgram:
                     clock=self._clock,
                 )
             if self._listen is not None:
-                endpoints = Endpoints(self.metrics.registry, ready=self._why_not_ready, health=self._health)
+                endpoints = Endpoints(
+                    self.metrics.registry,
+                    ready=self._why_not_ready,
+                    health=self._health,
+                    names_for=settings.metrics_token,
+                )
                 await endpoints.start(self._listen)
                 stack.push_async_callback(endpoints.stop)
             watched = Watched()

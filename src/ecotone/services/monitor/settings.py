@@ -28,3 +28,5 @@ class MonitorSettings:
     silence: float = 150.0
     trust: Trust = field(default_factory=Trust)
     """Who is believed about what."""
+    metrics_token: str | None = None
+    """Of those who read metrics with the names of what is measured."""
