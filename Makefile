@@ -39,7 +39,7 @@ $(LINT): requirements/lint.lock | $(TEST)
 	@touch $@
 
 run: setup
-	$(BIN)/ecotone simulate festival -p kube-default -p sophos -p communication-aware -p netmarks -p kubedsm -p ecotone --report report
+	$(BIN)/ecotone simulate festival -p kube-default -p sophos -p communication-aware -p netmarks -p kubedsm -p ecotone-fast -p ecotone --report report
 
 # What follows the target's own arguments: make soak ARGUMENTS="-k parity", make bench ARGUMENTS=decide.
 ARGUMENTS ?=

@@ -26,7 +26,7 @@ def far_chain(replicas: int = 2, **more: Any) -> ClusterState:
 
 
 def round_of(state: ClusterState, settings: DeschedulerSettings | None = None) -> list[Evict]:
-    found, memory = deschedule(state.freeze(), "ecotone", settings)
+    found, memory = deschedule(state.freeze(), "ecotone-fast", settings)
     state.memory = dict(memory)
     return [each for each in found if isinstance(each, Evict)]
 
@@ -61,7 +61,7 @@ def test_a_replacement_that_binds_back_is_not_asked_to_go_again() -> None:
 
 def test_what_is_left_goes_on_from_where_replacements_landed_if_it_still_pays() -> None:
     state = far_chain(3)
-    (plan,) = plans_in.read(deschedule(state.freeze(), "ecotone").memory)
+    (plan,) = plans_in.read(deschedule(state.freeze(), "ecotone-fast").memory)
     first = round_of(state)
     strays = first[:1]
     carried_out(state, first[1:])
@@ -109,7 +109,7 @@ def test_what_no_longer_pays_ends_and_says_why() -> None:
 
 def test_new_pods_do_not_renew_its_time() -> None:
     state = far_chain(3)
-    (plan,) = plans_in.read(deschedule(state.freeze(), "ecotone").memory)
+    (plan,) = plans_in.read(deschedule(state.freeze(), "ecotone-fast").memory)
     assert plan.deadline == NOW + len(plan.stages) * 70.0
     moves = round_of(state)
     for _ in range(40):

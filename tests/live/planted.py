@@ -13,6 +13,7 @@ class Planted:
     def __init__(self, address: str = "127.0.0.1", port: int = 0) -> None:
         self._lock = threading.Lock()
         self._lines: dict[str, tuple[str, float, float, float]] = {}
+        self._block = b""
         self._status = 200
         owner = self
 
@@ -50,9 +51,15 @@ class Planted:
         with self._lock:
             self._lines = {series: line for series, line in self._lines.items() if containing not in series}
 
+    def many(self, name: str, count: int, **labels: str) -> None:
+        """So many series that differ by one label; written once, since other exporters of this process answer meanwhile."""
+        lines = [f"{_series(name, {**labels, 'number': str(number)})} {number}\n" for number in range(count)]
+        with self._lock:
+            self._block = "".join(lines).encode()
+
     def clear(self) -> None:
         with self._lock:
-            self._lines = {}
+            self._lines, self._block = {}, b""
 
     def answer(self, status: int) -> None:
         """Every scrape is answered with this status from now on."""
@@ -65,7 +72,8 @@ class Planted:
                 f"{series} {_shown(value + rate * (now - since) if kind == 'counter' else value)}"
                 for series, (kind, value, since, rate) in self._lines.items()
             ]
-        return self._status, ("\n".join(lines) + "\n").encode()
+            block = self._block
+        return self._status, ("\n".join(lines) + "\n").encode() + block
 
     def stop(self) -> None:
         self._server.shutdown()

@@ -7,6 +7,7 @@ their namespace (`enforced`), as docs/monitoring.md asks for, or not.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -17,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from control_plane.cluster import Cluster
+from control_plane.cluster import Cluster, Refused
 from control_plane.objects import node
 from control_plane.processes import Child, free_ports, wait_until
 from ecotone.manifests import keys
@@ -223,11 +224,19 @@ class ScrapedCluster:
     def behave(self) -> None:
         """The tenant's pod says nothing any more, and his PodMonitor is an ordinary one."""
         self.one("evil/mallory").exporter.clear()
+        self.replace("/apis/ecotone.dev/v1alpha1/namespaces/evil/appgroups/greedy")
         usual = {name: given for name, given in self.monitors.items() if not name.startswith("podMonitor/evil/")}
         usual["podMonitor/evil/all/0"] = self.pod_monitor("evil")
         if usual != self.monitors:
             self.monitors = usual
             self.reload()
+
+    def replace(self, path: str, wanted: dict[str, Any] | None = None) -> None:
+        """Whatever is there goes, and this comes."""
+        with contextlib.suppress(Refused):
+            self.cluster.call("DELETE", path)
+        if wanted is not None:
+            self.cluster.create(wanted)
 
     def wait_scraped(self) -> None:
         """Returns when every pool has targets, and each has been scraped."""
@@ -240,7 +249,10 @@ class ScrapedCluster:
         except OSError:
             return False
         pools = {one["scrapePool"] for one in targets}
-        return pools == {"kubelet", *self.monitors} and all(one["health"] == "up" for one in targets)
+        # What the tenant exposes may be more than is scraped in a second.
+        waited_for = [one for one in targets if not one["scrapePool"].startswith("podMonitor/evil/")]
+        tried = all(one["health"] != "unknown" for one in targets)
+        return pools == {"kubelet", *self.monitors} and tried and all(one["health"] == "up" for one in waited_for)
 
     def app_group(self, namespace: str, *, name: str = "", **spec: Any) -> dict[str, Any]:
         given = {"runPeriod": 1, "name": name or namespace, "window": "6s", **spec}

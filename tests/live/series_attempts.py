@@ -118,12 +118,29 @@ def exposes_what_is_no_number(world: ScrapedCluster, draw: Random) -> str:
 @attempt
 def exposes_very_many_series(world: ScrapedCluster, draw: Random) -> str:
     count = MANY if draw.random() < 0.2 else MANY // 30
-    exporter = _mallory(world).exporter
     source, target = draw.sample(OTHERS, 2)
     said = ends(source, target, reporter="destination", principal=source[0])
-    for number in range(count):
-        exporter.gauge("istio_requests_total", float(number), **said, path=str(number))
+    _mallory(world).exporter.many("istio_requests_total", count, **said)
     return f"{count} series"
+
+
+@attempt
+def asks_for_everything(world: ScrapedCluster, draw: Random) -> str:
+    """An AppGroup's own queries, heavy or about others."""
+    everything = '{__name__=~".+"}'
+    queries = {
+        "cpu": draw.choice((f"count by (namespace, pod) ({everything})", "container_cpu_usage_seconds_total * 0 + 7")),
+        "requests": draw.choice(
+            (
+                f"{everything} * on () group_left () count({everything})",
+                'label_replace(label_replace(vector(5000), "source", "web", "", ""), "destination", "db", "", "")',
+                'label_replace(vector(5000), "source_namespace", "shop", "", "")',
+            )
+        ),
+    }
+    group = world.app_group("evil", name="greedy", window=draw.choice(("1s", "6s", "1h")), queries=queries)
+    world.replace(f"/apis/ecotone.dev/v1alpha1/namespaces/evil/appgroups/{group['metadata']['name']}", group)
+    return f"AppGroup with {queries}"
 
 
 @attempt

@@ -41,6 +41,7 @@ REQUESTS = PREFIX + "requests"
 CALLS = PREFIX + "calls"
 EDGE_SHARE = PREFIX + "edge-share"
 TARGET_LATENCY = PREFIX + "target-latency"
+REDUNDANCY = PREFIX + "redundancy"
 AFFINITY = PREFIX + "affinity"
 DEADLINES = PREFIX + "deadlines"
 SOFT_DEADLINES = PREFIX + "soft-deadlines"
@@ -67,6 +68,7 @@ SYNCHRONOUS = {
     "synchronous": True,
     "asynchronous": False,
 }
+LEVELS_OF_REDUNDANCY = ("none", "node", "zone")
 LATENCY_PREFIXES = ("network-cost-", "l-", "network-latency.")
 BANDWIDTH_PREFIXES = ("network-bandwidth.",)
 LOSS_PREFIXES = ("packet-loss.",)
@@ -200,6 +202,12 @@ def target_latency(notes: Notes) -> float | None:
     return milliseconds(notes.get(TARGET_LATENCY))
 
 
+def redundancy(notes: Notes) -> str | None:
+    """What the owner wants a workload's replicas to survive."""
+    given = notes.get(REDUNDANCY, "").strip().lower()
+    return given if given in LEVELS_OF_REDUNDANCY else None
+
+
 def affinity(notes: Notes) -> dict[str, float] | None:
     return _per_peer(notes, AFFINITY, AFFINITY_PREFIXES)
 
@@ -319,6 +327,7 @@ def unreadable(notes: Notes) -> list[str]:
         MAX_LATENCY: milliseconds(notes.get(MAX_LATENCY)),
         EDGE_SHARE: edge_share(notes),
         TARGET_LATENCY: target_latency(notes),
+        REDUNDANCY: redundancy(notes),
         COORDINATES: coordinates(notes),
         INDEX: index(notes),
         PRICE: number(notes.get(PRICE)),

@@ -61,6 +61,10 @@ OURS: dict[str, Key] = {
     keys.CALLS: Key(WORKLOAD, ANNOTATION, _PEERS, "Requests per second sent to the peer: the direction.", written=True),
     keys.EDGE_SHARE: Key(WORKLOAD, ANNOTATION, "0 to 1", "QoS target: the share of its pods promised to the edge."),
     keys.TARGET_LATENCY: Key(WORKLOAD, ANNOTATION, "`50ms`, `1.5s`, or milliseconds", "QoS target: mean latency of its pods."),
+    keys.REDUNDANCY: Key(
+        WORKLOAD, ANNOTATION, "`none`, `node` or `zone`",
+        "What its replicas are kept apart for: nothing, the loss of any node, the loss of any zone as well.",
+    ),
     keys.AFFINITY: Key(TEMPLATE, ANNOTATION, _PEERS, "Priority of the channel to the peer (static affinity), on both ends."),
     keys.DEADLINES: Key(TEMPLATE, ANNOTATION, _PEERS, "Longest round trip to the peer, in milliseconds."),
     keys.SOFT_DEADLINES: Key(TEMPLATE, ANNOTATION, _PEERS, "The same, but a node beyond it is dearer, not impossible."),

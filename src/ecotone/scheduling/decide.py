@@ -27,6 +27,7 @@ from ecotone.scheduling.plugin import DESCRIBE, Cycle, Hold, Refusal
 from ecotone.scheduling.profiles import registry
 from ecotone.scheduling.profiles.policies import Policy, resolve
 from ecotone.scheduling.profiles.profile import Profile
+from ecotone.scheduling.redundancy.choice import GIVEN_UP, Kept, choose_among_redundant
 from ecotone.scheduling.reservations import Reservations, without_ending
 from ecotone.scheduling.within_bounds import places_within_bounds, too_far
 
@@ -224,6 +225,7 @@ class _Round:
     def _place(self, run: Sequence[Pod]) -> None:
         """Pods of one kind, one after the other; what one placement leaves unchanged is not computed again."""
         evaluation: Evaluation | None = None
+        kept = Kept()
         for position, pod in enumerate(run):
             if self.reservations and self._takes_reserved_place(pod):
                 evaluation = None
@@ -233,10 +235,11 @@ class _Round:
                 continue
             if evaluation is None:
                 evaluation = self._evaluate(pod)
+                kept = choose_among_redundant(evaluation)
             row = evaluation.best() if evaluation.refusal is None else None
-            alone = not self.batch or bool(self.nominated)
+            alone = not self.batch or bool(self.nominated) or not kept.settled
             if row is not None:
-                placed = self._commit(pod, row, evaluation)
+                placed = self._commit(pod, row, evaluation, gives_up=kept.given_up)
                 if placed is not None:
                     self.bound[pod.key] = placed
                 if placed is None or alone or position + 1 == len(run):
@@ -257,11 +260,12 @@ class _Round:
         if not freed:
             return False
         evaluation = self._evaluate(pod)
+        gives_up = choose_among_redundant(evaluation).given_up
         row = evaluation.best() if evaluation.refusal is None else None
         node: str | None = None
         if row is not None:
-            why = "takes room that was kept for pods of lower priority: "
-            placed = self._commit(pod, row, evaluation, why=why + explain_choice(evaluation, row))
+            why = "takes room that was kept for pods of lower priority: " + explain_choice(evaluation, row)
+            placed = self._commit(pod, row, evaluation, why=why, gives_up=gives_up)
             if placed is not None:
                 self.bound[pod.key] = placed
                 node = self.state.nodes.names[row]
@@ -320,9 +324,13 @@ class _Round:
         evaluation.restrict(crowded.ok, why)
         return evaluation
 
-    def _commit(self, pod: Pod, row: int, evaluation: Evaluation, *, why: str | None = None) -> Pod | None:
+    def _commit(
+        self, pod: Pod, row: int, evaluation: Evaluation, *, why: str | None = None, gives_up: str = ""
+    ) -> Pod | None:
         cycle = evaluation.cycle
         why = why or explain_choice(evaluation, row)
+        if gives_up:
+            why += f"; {GIVEN_UP}: {gives_up}"
         node = self.state.nodes.names[row]
         for plugin in self.framework.reservers:
             refused = plugin.reserve(cycle, row)

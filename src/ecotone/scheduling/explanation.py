@@ -23,6 +23,7 @@ from ecotone.scheduling.evaluation import Evaluation, Term
 from ecotone.scheduling.plugin import Account, Cycle, Describe
 from ecotone.scheduling.profiles.policies import POLICIES, Policy, resolve
 from ecotone.scheduling.profiles.profile import Profile
+from ecotone.scheduling.redundancy.choice import choose_among_redundant
 from ecotone.scheduling.reservations import Reservations
 from ecotone.scheduling.winners import TIE
 
@@ -113,6 +114,7 @@ def _nodes(state: ClusterState, pod: Pod, profile: Profile) -> list[NodeView]:
     evaluation = Evaluation(framework, Cycle(state, pod))
     if evaluation.refusal is None and not len(evaluation.feasible) and reservations.release(pod.spec.priority):
         evaluation = Evaluation(framework, Cycle(state, pod))
+    choose_among_redundant(evaluation)
     if evaluation.refusal is not None:
         return [NodeView(name, False, (evaluation.refusal[1].reason,)) for name in state.nodes.names]
     reasons = _reasons(evaluation)

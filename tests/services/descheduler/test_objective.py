@@ -15,6 +15,7 @@ from ecotone.services.descheduler.objective import buckets, entrances, percentil
 from ecotone.telemetry.prometheus import Failure, Trouble
 from ecotone.telemetry.samples import Sample
 from telemetry.fake_prometheus import believing
+from telemetry.scraped_world import World
 
 
 class Script:
@@ -91,6 +92,24 @@ def test_the_first_dialect_that_knows_answers(
 ) -> None:
     found = percentile(Script(answers))
     assert found == (None if expected is None else pytest.approx(expected, rel=1e-3))
+
+
+def test_a_tenant_neither_breaks_nor_saves_the_objective_of_others() -> None:
+    """Of all who tell how long `shop/web` took, its own pods are heard."""
+    world = World()
+    said = {"reporter": "destination", "destination_workload_namespace": "shop", "destination_workload": "web"}
+    for target, slow in ((world.target("shop", "web-1"), 100.0), (world.mallory, 9000.0)):
+        for bound, count in (("0", 0.0), (f"{slow:g}", 8.0), ("+Inf", 8.0)):
+            world.prometheus.exposes(target, "istio_request_duration_milliseconds_bucket", count, le=bound, **said)
+
+    async def seen() -> float | None:
+        spec = wire.AppGroupSpec(name="shop", slo=wire.Slo(percentile=100.0, milliseconds=100.0))
+        shop = wire.AppGroup(metadata=wire.Metadata(name="shop", namespace="shop"), spec=spec)
+        web = Workload(WorkloadKey("shop", "web"), app_group="shop", traffic={"users@edge-1": 1.0})
+        return await percentile_ms(world.reader, shop, view(web), at=await world.reader.moment())
+
+    assert asyncio.run(seen()) == pytest.approx(100.0)
+    assert not world.tally.left_out
 
 
 def test_a_named_dialect_alone_is_asked() -> None:

@@ -10,6 +10,7 @@ from ecotone.descheduling.plans.limits import Care
 from ecotone.descheduling.plans.orders import Spare, judged
 from ecotone.descheduling.plans.plan import MovePlan, Step
 from ecotone.descheduling.plans.progress import left_of
+from ecotone.descheduling.plans.redundant import redundant_of
 from ecotone.descheduling.plans.trial import settle
 from ecotone.descheduling.plans.units import units_of
 from ecotone.descheduling.run import Run
@@ -53,7 +54,17 @@ def _priced(run: Run, plan: MovePlan, application: CallGraph, care: Care) -> tup
     surging = {step.workload for step in plan.steps if step.surge}
     surge = tuple(kind.workload in surging for kind in application.kinds)
     spare = Spare(np.zeros(len(surge), dtype=np.int64), surge)
-    order = judged(plan.order, units, application, prediction, spare, seconds=care.startup)
+    order = judged(
+        plan.order,
+        units,
+        application,
+        prediction,
+        spare,
+        seconds=care.startup,
+        redundant=redundant_of(run, application),
+    )
+    if order.lowers:
+        return plan, f"{_ELSEWHERE} what is left would bring replicas too close together"
     if (here - there) * care.horizon < order.excess:
         return plan, f"{_ELSEWHERE} what is left saves less than the way costs within {care.horizon:g} s"
     return replace(plan, here=here, there=there, excess=order.excess, safe=order.safe), ""

@@ -40,6 +40,7 @@ from ecotone.descheduling.plans.orders import Order, Spare, judged, orders
 from ecotone.descheduling.plans.plan import CUT, Ended, MovePlan, Stages, Step
 from ecotone.descheduling.plans.progress import Ask, following
 from ecotone.descheduling.plans.rates import Rates
+from ecotone.descheduling.plans.redundant import redundant_of
 from ecotone.descheduling.plans.rest import AtRest, digest_of
 from ecotone.descheduling.plans.rivals import Asked, Turns, rivals
 from ecotone.descheduling.plans.share import Share
@@ -379,24 +380,36 @@ class _Run(Run):
         missing = self._waits(application, target, change, least)
         if missing is not None:
             return _NoPlan(f"{saves}, but {missing}", waits=True)
-        bar = None
-        for order in orders(application, prediction, target, spare, seconds=self.care.startup):
+        bar, thin = None, False
+        redundant = redundant_of(self, application)
+        for order in orders(application, prediction, target, spare, seconds=self.care.startup, redundant=redundant):
+            if order.lowers:
+                thin = True
+                continue
             if (here - there) * self.care.horizon < order.excess:
                 continue
-            wanted = stages_of(self.state, application, order.stages, spare.surge)
+            wanted = stages_of(self.state, application, order.stages, order.surge)
             stages = settle(self.framework, self.state, wanted, pods, most=self.settings.max_moves)
             if isinstance(stages, Step):
                 bar = bar or unit_of(self.state, application, stages)[::2]
                 continue
             if stages != wanted:
                 units = units_of(self.state, application, stages)
-                order = judged(order.name, units, application, prediction, spare, seconds=self.care.startup)  # noqa: PLW2901
+                going = Spare(spare.pods, order.surge)
+                order = judged(  # noqa: PLW2901
+                    order.name, units, application, prediction, going, seconds=self.care.startup, redundant=redundant
+                )
+                if order.lowers:
+                    thin = True
+                    continue
                 if (here - there) * self.care.horizon < order.excess:
                     continue
             grounds = Grounds(change.ways, self.unheard(application.kinds), counted=True)
             return replace(self._written(order, stages, pods, here=here, there=there), grounds=grounds)
         if bar is not None:
             return _NoPlan(f"{saves}, but the filters refuse a pod its place there", bar)
+        if thin:
+            return _NoPlan(f"{saves}, but on the way replicas would stand on too few nodes or in too few zones")
         return _NoPlan(f"{saves}, less than the way there costs within {self.care.horizon:g} s")
 
     def _waits(self, application: CallGraph, target: Ints, change: Change, least: float) -> str | None:

@@ -96,6 +96,7 @@ def _from_notes(
         calls=keys.calls(both),
         edge_share=keys.edge_share(both),
         target_latency_ms=keys.target_latency(both),
+        redundancy=keys.redundancy(both),
     )
 
 
@@ -119,6 +120,7 @@ def merged(first: Workload, second: Workload) -> Workload:
         target_latency_ms=(
             first.target_latency_ms if first.target_latency_ms is not None else second.target_latency_ms
         ),
+        redundancy=first.redundancy or second.redundancy,
     )
 
 

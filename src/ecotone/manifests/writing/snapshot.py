@@ -151,6 +151,7 @@ def workload_notes(workload: Workload) -> dict[str, str]:
         keys.CALLS: _numbers(workload.calls),
         keys.EDGE_SHARE: _decimal(workload.edge_share),
         keys.TARGET_LATENCY: _decimal(workload.target_latency_ms),
+        keys.REDUNDANCY: workload.redundancy,
         keys.AFFINITY: _numbers(workload.affinity),
         keys.DEADLINES: _numbers(workload.deadlines) if workload.deadlines else None,
         keys.SOFT_DEADLINES: _numbers(workload.soft_deadlines) if workload.soft_deadlines else None,

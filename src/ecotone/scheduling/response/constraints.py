@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ecotone.model.arrays import Floats, Mask
+from ecotone.scheduling.redundancy.tables import Redundancy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,9 +22,9 @@ class Limits:
     """What a placement must keep and what it pays beside J.
 
     `allowed[w, n]`: the filters take the workload there; `demand[w, r]` and `free[n, r]`: requests and room without this
-    application; `movable[w]`; `price[w, n]` in ms for the whole workload there; `together`: ms if all replicas of all
-    workloads stand on single nodes (`apart`: they must not); `moving`: ms a pod; `near`: who must be near whom;
-    `lean`: nobody moves for prices alone.
+    application; `movable[w]`; `price[w, n]` in ms for the whole workload there; `moving`: ms a pod; `near`: who must be
+    near whom; `redundancy`: on how many nodes and in how many zones, None if that does not matter; `lean`: nobody moves
+    for prices alone.
     """
 
     allowed: Mask
@@ -31,8 +32,7 @@ class Limits:
     free: Floats
     movable: Mask
     price: Floats
-    together: float = 1.0
-    apart: bool = False
     moving: float = 0.1
     near: tuple[Near, ...] = ()
+    redundancy: Redundancy | None = None
     lean: bool = False

@@ -44,7 +44,6 @@ class Nearby:
         self._standing = standing
         self._budget = budget
         self._replicas = standing.replicas
-        self._several = self._replicas > 1
         every = np.arange(len(here))
         self._free = standing.room + _SLACK - here.T @ standing.limits.demand
         self._prices, self._refused = self._price(every, here), self._refuses(every, here)
@@ -98,9 +97,6 @@ class Nearby:
         shares = rows / np.maximum(self._replicas[workload], 1.0)[..., np.newaxis]
         found: Floats = (shares * limits.price[workload]).sum(axis=1) / len(self.here)
         found += limits.moving * self._gained(workload, rows).sum(axis=1)
-        if self._several.any():
-            alone = (rows.max(axis=1) >= self._replicas[workload]) & self._several[workload]
-            found += limits.together * alone / self._several.sum()
         return found
 
     def _refuses(self, workload: int | Ints, rows: Floats) -> Mask:
@@ -108,9 +104,9 @@ class Nearby:
         limits = self._standing.limits
         gained = self._gained(workload, rows) > 0.0
         found: Mask = (gained & ~limits.allowed[workload]).any(axis=1) | (rows.sum(axis=1) < 1)
-        if limits.apart:
-            alone = (rows.max(axis=1) >= self._replicas[workload]) & self._several[workload]
-            found |= alone & gained.any(axis=1)
+        if limits.redundancy is not None:
+            moved = (rows != self._standing.now[workload]).any(axis=1)
+            found |= limits.redundancy.lacks(workload, rows) & moved
         return found
 
     def _gained(self, workload: int | Ints, rows: Floats) -> Floats:

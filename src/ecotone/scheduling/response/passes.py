@@ -19,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask
+from ecotone.scheduling.redundancy.tables import Redundancy
 from ecotone.scheduling.response.call_graph import CallGraph
 
 _FULL = 1e-6
@@ -27,7 +28,16 @@ _FULL = 1e-6
 class Passes:
     """`demand[w, r]` and `room[n, r]`: what a pod asks for and what there is; `allowed[w, n]` and `movable`: who may where."""
 
-    def __init__(self, application: CallGraph, *, demand: Floats, room: Floats, allowed: Mask, movable: Ints) -> None:
+    def __init__(
+        self,
+        application: CallGraph,
+        *,
+        demand: Floats,
+        room: Floats,
+        allowed: Mask,
+        movable: Ints,
+        redundancy: Redundancy | None = None,
+    ) -> None:
         self._application = application
         self._now = application.counts.astype(np.float64)
         self._replicas = np.maximum(self._now.sum(axis=1), 1.0)[:, np.newaxis]
@@ -35,6 +45,7 @@ class Passes:
         self._room = room
         self._allowed = allowed
         self._movable = movable
+        self._redundancy = redundancy
         size = len(self._now)
         self._talk = np.zeros((size, size))
         for call in application.calls:
@@ -50,7 +61,17 @@ class Passes:
             room=self._room,
             allowed=self._allowed,
             movable=movable,
+            redundancy=self._redundancy,
         )
+
+    def whole(self, workload: int, places: Ints) -> Floats:
+        """[p, n]: all of a workload at each of these nodes, or as near to that as redundancy lets it be."""
+        replicas = float(self._now[workload].sum())
+        if self._redundancy is not None:
+            return self._redundancy.around(workload, replicas, places)
+        found = np.zeros((len(places), self._now.shape[1]))
+        found[np.arange(len(places)), places] = replicas
+        return found
 
     @property
     def size(self) -> int:
@@ -85,12 +106,13 @@ class Passes:
         replicas = self._now.sum(axis=1)
         nodes = self._now.shape[1]
         if number < nodes:
-            found = np.zeros_like(self._now)
-            found[:, number] = replicas
-            return found
+            return np.concatenate([self.whole(workload, np.array([number])) for workload in range(len(replicas))])
         demand = self._application.users.sum(axis=0)
         sites = np.argsort(-demand, kind="stable")[: number - nodes + 2]
-        return np.stack([_in_proportion(int(each), demand, sites) for each in replicas])
+        shared = [_in_proportion(int(each), demand, sites) for each in replicas]
+        if self._redundancy is not None:
+            shared = [self._redundancy.mended(workload, row) for workload, row in enumerate(shared)]
+        return np.stack(shared)
 
     def pull(self, here: Floats) -> Floats:
         """[w, n]: milliseconds per second that a workload's calls would travel with it on each node and the others as here."""
@@ -165,15 +187,16 @@ class Passes:
         return here
 
     def _next_best(self, found: Floats, chosen: int) -> Floats:
-        """The workload on the node with the least way to its peers that takes all of it."""
-        used = found.T @ self._demand - np.outer(found[chosen], self._demand[chosen])
-        replicas = found[chosen].sum()
-        room = (used + replicas * self._demand[chosen] <= self._room + _FULL).all(axis=1)
-        takes = room & self._allowed[chosen]
+        """The workload at the node with the least way to its peers that takes all of it."""
+        asked, others = self._demand[chosen], found.T @ self._demand - np.outer(found[chosen], self._demand[chosen])
+        wholes = self.whole(chosen, np.arange(found.shape[1]))
+        # At node n it needs room for wholes[n, m] pods on m.
+        wanted = asked > 0.0
+        pods = ((self._room + _FULL - others)[:, wanted] / asked[wanted]).min(axis=1, initial=np.inf)
+        takes = (wholes <= np.where(self._allowed[chosen], pods, 0.0)).all(axis=1)
         if not takes.any():
             return self._back(found, chosen)
-        away = np.zeros(found.shape[1])
-        away[int(np.argmin(np.where(takes, self.pull(found)[chosen], np.inf)))] = replicas
+        away: Floats = wholes[int(np.argmin(np.where(takes, self.pull(found)[chosen], np.inf)))]
         return away
 
     def _relieved(self, target: Floats, place: Callable[[Floats, int], Floats]) -> Floats:

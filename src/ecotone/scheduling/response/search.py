@@ -12,7 +12,8 @@ slower the one whose slowest requests wait least: a node that many share may sav
 long instead, but a way takes everybody the same time, and a queue takes a few the time of all.
 
 Placements that exceed capacity or that the filters refuse cost infinitely much. What is compared is J plus prices: of
-nodes, of owners' preferences, of the risk that one node takes all replicas with it, and a little for every pod that moves.
+nodes, of owners' preferences, and a little for every pod that moves. Redundancy has no price: a workload that moves
+ends on as many nodes and in as many zones as it should, or stays as it is.
 """
 
 from __future__ import annotations
@@ -75,8 +76,9 @@ class Search:
         self._known: Nearby | None = None
         self._parts = self._apart()
         self._passes = Passes(
-            application, demand=limits.demand, room=self._room, allowed=limits.allowed, movable=self._movable
-        )
+            application, demand=limits.demand, room=self._room, allowed=limits.allowed, movable=self._movable,
+            redundancy=limits.redundancy,
+        )  # fmt: skip
 
     def _apart(self) -> list[Ints]:
         """The parts of an application that consists of several, as far as they move as more than single workloads."""
@@ -218,11 +220,9 @@ class Search:
         found += (shares * limits.price).sum(axis=(1, 2)) / max(len(shares[0]), 1)
         gained = np.maximum(counts - self._now, 0.0)
         found += limits.moving * gained.sum(axis=(1, 2))
-        if self._several.any():
-            alone = (counts.max(axis=2) >= self._replicas) & self._several
-            found += limits.together * alone.sum(axis=1) / self._several.sum()
-            if limits.apart:
-                found[(alone & (gained.sum(axis=2) > 0)).any(axis=1)] = np.inf
+        if limits.redundancy is not None:
+            moved = (counts != self._now).any(axis=2)
+            found[(limits.redundancy.lacking(counts) & moved).any(axis=1)] = np.inf
         found[((gained > 0) & ~limits.allowed).any(axis=(1, 2))] = np.inf
         found[self._overfull(counts)] = np.inf
         for workload, peer, away in self._near:
@@ -396,9 +396,7 @@ class Search:
             found[each, np.tile(places, len(hosts[at : at + size]))] += 1
             yield found
         if self._several[workload]:
-            found = np.zeros((len(places), len(row)))
-            found[np.arange(len(places)), places] = self._replicas[workload]
-            yield found
+            yield self._passes.whole(workload, places)
 
     def _alone(self, here: Floats, workload: int, places: Ints) -> Floats:
         """The same as whole placements."""
@@ -414,8 +412,7 @@ class Search:
                 places = np.flatnonzero(allowed[a] & allowed[b])
                 moved = np.repeat(here[np.newaxis], len(places), axis=0)
                 for each in (a, b):
-                    moved[:, each] = 0.0
-                    moved[np.arange(len(places)), each, places] = self._replicas[each]
+                    moved[:, each] = self._passes.whole(each, places)
                 found.append(moved)
         return np.concatenate(found) if found else here[np.newaxis][:0]
 
@@ -429,8 +426,8 @@ class Search:
             if self._budget.over:
                 break
             self._budget.spend(passes.effort)
-            target[part] = 0.0
-            target[part, node] = self._replicas[part]
+            for workload in part.tolist():
+                target[workload] = passes.whole(workload, np.array([node]))[0]
             found.append(passes.spilled(target))
             if len(found) * here.size > 10 * _AT_ONCE:
                 best, least = self._better(best, least, np.stack(found))

@@ -252,7 +252,9 @@ class Descheduler:
                 f"its first figures are coming in; they are waited for {LONGEST:.0f} s at most",
             )
         if now.group.spec.slo is not None and (met := self._groups.slo_met(now.group)) is not False:
-            known = "is met" if met else "cannot be measured: --prometheus is needed"
+            known = (
+                "is met" if met else "cannot be measured: --prometheus is needed, and the log says what it leaves out"
+            )
             return "SLOMet" if met else "SLOUnknown", f"the objective {known}"
         dead = self._alive()
         if dead is not None:

@@ -39,6 +39,7 @@ SHORTEST_AGE = 2.0
 """Seconds for which what a Prometheus says about itself is used again."""
 SHARE = 20
 """It is asked again after at least so many times as long as the answer took."""
+REASONS_REMEMBERED = 1000
 PLACED = ("namespace", "pod", "workload")
 HINT = "; see --reporter and --trust-prometheus"
 
@@ -89,17 +90,19 @@ class Reader:
     async def _look(self) -> None:
         before = self._clock()
         pages = await read_pages(self.source)
-        took = self._clock() - before
         self._taken_at = before
-        self._again_at = self._clock() + max(SHORTEST_AGE, SHARE * took)
         if isinstance(pages, Failure):
             self._failure = _untold(pages)
-            return
-        self._failure = None
-        targets, scraping, recordings = pages
-        self._ledger.take(
-            targets, scraping, recordings, inhabitants=self._inhabitants, trust=self._trust, at=self._taken_at
-        )
+            if self._failure.trouble is Trouble.UNTRUSTED:
+                self._warn(self._failure.message)
+        else:
+            self._failure = None
+            targets, scraping, recordings = pages
+            self._ledger.take(
+                targets, scraping, recordings, inhabitants=self._inhabitants, trust=self._trust, at=before
+            )
+        now = self._clock()
+        self._again_at = now + max(SHORTEST_AGE, SHARE * (now - before))
 
     async def read(self, family: Family, *, window: float, at: float, asker: str = "") -> Readings | Failure:
         """Asks all questions at once; one failure is the answer of all. ``at`` is a `moment`."""
@@ -195,11 +198,15 @@ class Reader:
         for why, count in sorting.counts.items():
             self._tally.refused(why, count)
         for why in sorting.refused:
-            if why not in self._logged:
-                if len(self._logged) >= 1000:
-                    self._logged.clear()
-                self._logged.add(why)
-                log.warning("series are left out: %s", why)
+            self._warn(why)
+
+    def _warn(self, why: str) -> None:
+        """Once."""
+        if why not in self._logged:
+            if len(self._logged) >= REASONS_REMEMBERED:
+                self._logged.clear()
+            self._logged.add(why)
+            log.warning("series are left out: %s", why)
 
 
 class _Sorting:
@@ -243,6 +250,6 @@ class _Sorting:
 
 def _untold(failure: Failure) -> Failure:
     if failure.trouble in (Trouble.REFUSED, Trouble.MALFORMED):
-        message = f"it does not say whose its series are ({failure.message}){HINT}"
+        message = f"Prometheus does not say whose its series are ({failure.message}){HINT}"
         return Failure(Trouble.UNTRUSTED, message)
     return failure

@@ -206,7 +206,6 @@ class _Truth:
             free=np.array([[float(node.cpu), float(node.memory), float(node.pods)] for node in nodes]),
             movable=np.array([service.pinned is None for service in services]),
             price=np.zeros(application.users.shape),
-            together=0.0,
             moving=0.0,
             near=tuple(self._near(application)),
         )
