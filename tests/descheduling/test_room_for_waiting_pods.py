@@ -13,8 +13,8 @@ from descheduling.applications import nodes, put
 from ecotone.descheduling import deschedule
 from ecotone.model import ClusterState, Pod, PodKind, PodSpec, WorkloadKey
 from ecotone.model.decisions import Bind, Evict
-from ecotone.model.objects import HostPort, Reservation, Taint, Toleration
-from ecotone.model.selectors import NodeAffinity, NodeTerm, Requirement
+from ecotone.model.objects import HostPort, Reservation
+from ecotone.model.selectors import NodeAffinity, NodeTerm, Requirement, Taint, Toleration
 from ecotone.scheduling import decide
 
 
@@ -171,6 +171,6 @@ def test_of_pods_that_came_together_all_are_placed_where_few_choices_are_left(se
             drawn.append((name, cpu, luck.random() < 0.4))
     luck.shuffle(drawn)
     for number, (name, cpu, pinned) in enumerate(drawn):
-        waiting(state, f"w{number}", cpu=cpu, **({"node_affinity": only(name)} if pinned else {}))
+        waiting(state, f"w{number}", cpu=cpu, node_affinity=only(name) if pinned else NodeAffinity())
     pinned_pods = {f"default/w{number}-0" for number, (_, _, pinned) in enumerate(drawn) if pinned}
     assert pinned_pods <= bound(state).keys()
