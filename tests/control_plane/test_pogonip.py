@@ -18,6 +18,7 @@ from ecotone.placement.problem.checker import violations
 from ecotone.placement.problem.instance import Instance
 from ecotone.placement.problem.solution import Placement, figures
 from ecotone.placement.problem.taxi import PODS, scenario_2
+from fair.waits import patience
 
 
 @pytest.fixture(scope="module")
@@ -241,7 +242,7 @@ def test_an_application_that_arrives_deployment_by_deployment_is_placed_as_a_who
             time.sleep(0.5)
         complete = time.monotonic()
         where = wait_bound(cluster, 3, child=program.child)
-        assert time.monotonic() - complete < 2.0, "nobody waits for more than is missing"
+        assert time.monotonic() - complete < 2.0 * patience(), "nobody waits for more than is missing"
     finally:
         program.stop()
         for name in channels:

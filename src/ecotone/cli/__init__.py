@@ -68,8 +68,7 @@ VERBS: dict[str, dict[str, str]] = {
     },
     "cluster.live_loop": {
         "status": (
-            "Tells for every application whether measurements are fresh, the loop is at "
-            "work, and what its moves brought."
+            "Tells of every application if measurements are fresh and believed, and what the loop does and brought."
         ),
         "moves": "Lists recent moves, newest first, with predicted and measured gain.",
     },
