@@ -20,7 +20,7 @@ from ecotone.model.state import ClusterState
 from ecotone.planning.advice import Advice, advice
 from ecotone.planning.price import Price
 from ecotone.planning.redundancy import Change, spread_of, warnings_of
-from ecotone.planning.reports import played
+from ecotone.planning.reports import ended, played
 from ecotone.planning.response import response_ms
 from ecotone.planning.survival import Survival, survival_of
 from ecotone.scheduling.decide import decide, framework_of
@@ -55,12 +55,13 @@ def make_plan(snapshot: Snapshot, policy: Policy, *, moves: bool = False, namesp
     told: list[Advice] = []
     stays: list[Stay] = []
     prices: list[Price] = []
+    memory: Mapping[str, object] = {}
     if moves:
         bound = played(snapshot, decisions).freeze()
         new = {each.pod for each in decisions if isinstance(each, Bind)}
         kept: dict[WorkloadKey, str] = {}
         unmeasured: dict[str, None] = {}
-        found = deschedule(bound, profile, _telling(profile, kept, unmeasured)).decisions
+        found, memory = deschedule(bound, profile, _telling(profile, kept, unmeasured))
         decisions += [
             each
             for each in found
@@ -71,7 +72,7 @@ def make_plan(snapshot: Snapshot, policy: Policy, *, moves: bool = False, namesp
             for each in staying(bound, profile, [each for each in found if isinstance(each, Evict)], kept)
             if each.pod not in new and (namespace is None or each.pod.startswith(f"{namespace}/"))
         ]
-        advised = advice(played(snapshot, decisions).freeze(), profile)
+        advised = advice(ended(snapshot, decisions, memory, namespace=namespace).freeze(), profile)
         told = [each for each in advised.found if each.concerns(namespace)]
         prices = [each for each in advised.prices if namespace in (None, each.application.partition("/")[0])]
         if unmeasured and any(isinstance(each, Evict) for each in decisions):
@@ -81,7 +82,7 @@ def make_plan(snapshot: Snapshot, policy: Policy, *, moves: bool = False, namesp
             notes.append(f"policy {profile.name} has no descheduler: nothing that runs is moved")
     # Found by name when needed: the figures of some policies bring SciPy along, which loads slower than most plans.
     report = registry.find_report(profile.objective.report)
-    now, after = ClusterState.of(snapshot), played(snapshot, decisions)
+    now, after = ClusterState.of(snapshot), ended(snapshot, decisions, memory, namespace=namespace)
     framework = framework_of(profile)
     return Plan(
         profile.name,

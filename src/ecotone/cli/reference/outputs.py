@@ -93,7 +93,7 @@ PLAN_SOMETIMES = {
     "redundancyCosts[].application": "With `--deschedule`, where redundancy costs a millisecond or more: the first workload.",
     "redundancyCosts[].ms": "Milliseconds per request of the best placement with redundancy.",
     "redundancyCosts[].insteadOfMs": "And without.",
-    "redundancyCosts[].nearFirst": "A mapping: what near-first routing would make of pods as they are: Services, milliseconds, busiest pod and node.",
+    "redundancyCosts[].nearFirst": "A mapping: near-first routing with pods as they are: milliseconds, busiest pod and node.",
     "advice[].trafficDistribution": "With `--deschedule`: a mapping, Service to the setting that would help.",
     "advice[].replicas": "A mapping: workload to the number of replicas that would help.",
     "advice[].ms": "Predicted milliseconds per request with the change.",
