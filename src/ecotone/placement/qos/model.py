@@ -61,10 +61,11 @@ class CountsModel:
         spread = self.problem.spread
         if spread is None:
             return
+        free = self.problem.fixed.sum(axis=1) < self.problem.pods
         zones = [np.flatnonzero(spread.zone_of == zone) for zone in np.unique(spread.zone_of).tolist() if zone >= 0]
         nodes = [np.array([node]) for node in range(self.problem.nodes)]
         for least, places in ((spread.nodes, nodes), (spread.zones, zones)):
-            for service in np.flatnonzero(least > 0).tolist():
+            for service in np.flatnonzero((least > 0) & free).tolist():
                 there = self.model.variables(len(places))
                 rows = self.model.constraints(len(places), upper=0.0)
                 self.model.entries(rows, there, 1.0)
