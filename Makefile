@@ -8,7 +8,7 @@ TEST   := $(VENV)/.test
 LINT   := $(VENV)/.lint
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r
 
-.PHONY: run test live lint bench soak testbed documented images controlplane setup develop lock chart reference clean
+.PHONY: run check test live lint bench soak testbed documented images controlplane setup develop lock chart reference release clean
 
 # What running needs, nothing else. The simulator's hot path is compiled where a C compiler is, again whenever its sources have
 # changed; what compiles it does not stay.
@@ -39,10 +39,14 @@ $(LINT): requirements/lint.lock | $(TEST)
 	@touch $@
 
 run: setup
-	$(BIN)/ecotone simulate festival -p kube-default -p sophos -p communication-aware -p netmarks -p kubedsm -p ecotone --report report
+	$(BIN)/ecotone simulate festival -p kube-default -p sophos -p communication-aware -p netmarks -p kubedsm -p ecotone-fast -p ecotone --report report
 
 # What follows the target's own arguments: make soak ARGUMENTS="-k parity", make bench ARGUMENTS=decide.
 ARGUMENTS ?=
+
+# What every commit is held against; minutes.
+check: setup $(LINT)
+	@scripts/check $(ARGUMENTS)
 
 test: setup $(TEST)
 	scripts/test $(ARGUMENTS)
@@ -90,6 +94,10 @@ chart: setup
 # docs/reference, from the code it is about.
 reference: setup
 	$(BIN)/python -m ecotone.cli.reference docs/reference
+
+# Wheel, source archive, image and digest, chart, bill of materials and their sums, in dist/. ARGUMENTS=--without-image without buildah.
+release: setup
+	$(BIN)/python scripts/release.py $(ARGUMENTS)
 
 clean:
 	rm -rf $(VENV) build dist report .cache src/ecotone/sim/binaries

@@ -45,6 +45,8 @@ from ecotone.services.monitor.watched import APP_GROUPS, CLUSTERS, Watched
 from ecotone.services.monitor.writer import Writer
 from ecotone.services.running import background
 from ecotone.telemetry.prometheus import Prometheus, PrometheusSettings
+from ecotone.telemetry.sources.reader import Reader
+from ecotone.telemetry.sources.speakers import Trust
 from live.prometheus_server import PrometheusServer
 from real_programs import tool
 
@@ -218,11 +220,16 @@ class Monitor:
         self.at = 0.0
         self.metrics = MonitorMetrics()
         self.watched = Watched()
-        self.watched.attach(client, cluster=True, applications=True, silence=150.0)
+        self.watched.attach(client, cluster=True, applications=True, sources=False, silence=150.0)
         writer = Writer(client, self.metrics, workloads_per_second=5.0, nodes_at_once=16, deadline=lambda: None)
         self.recorder = EventRecorder(client, controller="ecotone-monitor", instance="bench")
+        # The series are put there as blocks: no target exposed them.
+        trust = Trust(everything=True)
+        reader = Reader(
+            CountedSource(prometheus, self.metrics), self.watched, trust, place=self.watched.pod, clock=lambda: self.at
+        )
         given: tuple[Any, ...] = (
-            CountedSource(prometheus, self.metrics), self.watched, writer, Reporter(writer, self.recorder), self.metrics,
+            reader, self.watched, writer, Reporter(writer, self.recorder), self.metrics,
         )  # fmt: skip
         options: dict[str, Any] = {"window": WINDOW, "rules": Rules(), "clock": lambda: self.at}
         self._cluster = ClusterPart(*given, **options)

@@ -85,6 +85,7 @@ def campaign(run: Run, folder: Path, *, first: int, seconds: float) -> int:
     return seed - first
 
 
+@pytest.mark.lasting
 def test_half_a_minute_of_random_inputs(run: Run, tmp_path: Path) -> None:
     assert campaign(run, tmp_path / "case", first=0, seconds=30.0) > 0
 

@@ -96,6 +96,9 @@ def test_the_template_is_laid_over_the_live_cluster(
     template.write_text(TEMPLATE)
     command = ["explain", "web-0", "--kubeconfig", str(kubeconfig), "--policy", "sophos", "-o", "json"]
     assert main([*command, "--application", str(template)]) == 0
+    assert "not believed" in capsys.readouterr().err, "its annotations are anybody's"
+    command.append("--trust-annotations")
+    assert main([*command, "--application", str(template)]) == 0
     found = json.loads(capsys.readouterr().out)
     raw = {each["name"]: each["scores"]["NetworkAware"]["raw"] for each in found["nodes"]}
     assert raw == {"a": 0, "b": -77 * 40}

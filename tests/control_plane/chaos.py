@@ -271,7 +271,7 @@ def settle(cluster: Cluster, places: dict[str, list[str]]) -> None:
         wanted = all(WORKLOADS.get(one["metadata"]["name"], 1) == one["spec"]["replicas"] for one in deployments)
         return wanted and not recorded and not cluster.list(RESERVATIONS) and placed(cluster) == places
 
-    wait_until(at_rest, timeout=180, what=f"rest at {places}", every=0.2)
+    wait_until(at_rest, timeout=180, what=f"rest at {places}", promise="lost, doubled or left behind", every=0.2)
 
 
 def placed(cluster: Cluster) -> dict[str, list[str]]:

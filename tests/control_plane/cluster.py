@@ -84,6 +84,12 @@ class Cluster:
                 child.stop(grace=5.0)
         self._children.clear()
 
+    def stop_others(self) -> None:
+        """Everything that was started beside the control plane itself: programs, schedulers, controllers."""
+        for child in [one for one in reversed(self._children) if one not in (self.apiserver, self.etcd)]:
+            child.stop(grace=5.0)
+            self.forget(child)
+
     def child(self, name: str, command: Sequence[str | Path], *, env: dict[str, str] | None = None) -> Child:
         """Starts a process that ends with the cluster."""
         number = self._started.get(name, 0)
@@ -148,10 +154,17 @@ class Cluster:
             command += [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit_log}"]
         self.apiserver = self.child("kube-apiserver", [*command, disabled] if disabled else command)
         certificate = self.directory / "certs" / "apiserver.crt"
-        wait_until(certificate.is_file, timeout=30, what="server certificate", child=self.apiserver)
-        self._tls = ssl.create_default_context(cafile=str(certificate))
+        wait_until(lambda: self._trusts(certificate), timeout=30, what="server certificate", child=self.apiserver)
         wait_until(self._ready, timeout=60, what="ready API server", child=self.apiserver)
         self.write_kubeconfig(self.kubeconfig, user="admin")
+
+    def _trusts(self, certificate: Path) -> bool:
+        """False as long as there is no certificate, or only the beginning of one."""
+        try:
+            self._tls = ssl.create_default_context(cafile=str(certificate))
+        except OSError:
+            return False
+        return True
 
     def restart_apiserver(self) -> None:
         """Gone at once, as in a crash, and back with the same data, address and certificate."""

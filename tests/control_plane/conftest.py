@@ -9,41 +9,16 @@ import pytest
 
 from control_plane import binaries
 from control_plane.cluster import Cluster
+from control_plane.sharing import Shared
+from ecotone.manifests import figures_policy
 from missing import lacking
-
-LONG = (
-    "test_kubedsm",
-    "test_pages",
-    "test_rbac",
-    "test_safety",
-    "test_pogonip",
-    "test_parity",
-    "test_terms",
-    "test_faults",
-    "test_descheduler_chaos",
-    "test_manifests",
-    "test_descheduler",
-    "test_live_commands",
-    "test_extender",
-    "test_preemption",
-    "test_rbac_descheduler",
-    "test_scheduler",
-    "test_hostile_objects",
-    "test_cluster",
-    "test_volumes",
-    "test_primitives",
-)
-"""The modules that take long, longest first: where two workers share the modules, what is begun last should be short."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
-    ours = [item for item in items if here in item.path.parents]
-    for item in ours:
-        item.add_marker(pytest.mark.control_plane)
-    rank = {name: number for number, name in enumerate(LONG)}
-    ordered = iter(sorted(ours, key=lambda item: rank.get(item.path.stem, len(rank))))
-    items[:] = [next(ordered) if here in item.path.parents else item for item in items]
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.control_plane)
 
 
 @pytest.fixture(scope="session")
@@ -60,10 +35,14 @@ def start_cluster(
 ) -> Iterator[Callable[..., Cluster]]:
     clusters: list[Cluster] = []
 
-    def start(**options: bool) -> Cluster:
+    def start(*, keeps_figures: bool = True, **options: bool) -> Cluster:
+        """`keeps_figures`: with the admission policy without which programs believe nothing that is measured."""
         cluster = Cluster(tmp_path_factory.mktemp("cluster"), **options)
         clusters.append(cluster)
-        return cluster.start()
+        cluster.start()
+        if keeps_figures:
+            cluster.create(figures_policy.policy(), figures_policy.binding())
+        return cluster
 
     yield start
     for cluster in clusters:
@@ -76,3 +55,19 @@ def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
     cluster = start_cluster()
     yield cluster
     cluster.stop()
+
+
+@pytest.fixture(scope="session")
+def shared(start_cluster: Callable[..., Cluster]) -> Shared:
+    """A worker's own; see `sharing`."""
+    return Shared(lambda: start_cluster(controllers=False))
+
+
+@pytest.fixture(scope="module")
+def shared_cluster(shared: Shared) -> Iterator[Cluster]:
+    """etcd and API server, lent to this module: empty at first, emptied after it, whatever it makes.
+
+    Not for modules that stop or configure the API server, or install what lives as long as the cluster: custom resources,
+    roles, admission policies. They take `cluster` or `start_cluster`.
+    """
+    yield from shared.lend()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from fair import waits
 
 
 def free_ports(count: int) -> list[int]:
@@ -26,8 +26,6 @@ def free_ports(count: int) -> list[int]:
 
 _libc = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1
-MOST_PATIENCE = 6.0
-SELDOM_SECONDS = 0.1
 
 
 def _die_with_parent() -> None:
@@ -98,21 +96,22 @@ class Child:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
 
-def patience() -> float:
-    """How many times as long things take where others are at work, too: programs in line for each core."""
-    return min(MOST_PATIENCE, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
-
-
 def wait_until(
-    condition: Callable[[], bool], *, timeout: float, what: str, child: Child | None = None, every: float = 0.02
+    condition: Callable[[], bool],
+    *,
+    timeout: float,
+    what: str,
+    child: Child | None = None,
+    promise: str = "",
+    every: float = 0.02,
 ) -> None:
-    """``timeout``: seconds on a machine that has nothing else to do. What takes long is asked for less and less often."""
-    started, pause = time.monotonic(), every
-    while not condition():
+    """A named wait (`fair.waits`) that is over as soon as the child has ended."""
+
+    def still() -> None:
         if child is not None and not child.running:
             raise RuntimeError(f"{child.name} ended while waiting for {what}:\n{child.tail()}")
-        if (waited := time.monotonic() - started) > timeout and waited > timeout * patience():
-            told = f"\n{child.tail()}" if child is not None else ""
-            raise TimeoutError(f"no {what} within {waited:.0f} s{told}")
-        time.sleep(pause)
-        pause = max(every, min(SELDOM_SECONDS, 1.2 * pause))
+
+    def told() -> str:
+        return f"\n{child.tail()}" if child is not None else ""
+
+    waits.wait_until(condition, timeout=timeout, what=what, still=still, told=told, promise=promise, every=every)

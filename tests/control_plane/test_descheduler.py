@@ -14,7 +14,7 @@ from control_plane.cluster import Cluster, collection
 from control_plane.objects import deployment, node, pod
 from control_plane.processes import wait_until
 from control_plane.programs import Program, run_ecotone, scheduler
-from control_plane.waiting import notes
+from control_plane.waiting import notes, wait_nodes
 from ecotone.services.install.rbac import DESCHEDULER
 
 
@@ -61,7 +61,13 @@ def test_replicas_move_to_their_peer_and_land_where_it_was_promised(
     child = loop[1].child
     wait_until(lambda: where(cluster, "front") == ["near", "near"], timeout=60, what="both near", child=child)
     wait_until(lambda: len(moves(cluster, "Done")) >= 2, timeout=40, what="both moves judged", child=child)
-    wait_until(lambda: not cluster.list(RESERVATIONS), timeout=20, what="no reservation left", child=child)
+    wait_until(
+        lambda: not cluster.list(RESERVATIONS),
+        timeout=20,
+        what="end of reservations",
+        child=child,
+        promise="left behind",
+    )
     for move in moves(cluster, "Done"):
         assert (move["to"], move["landed"]) == ("near", "near")
         assert move["measuredGain"] > 0
@@ -91,6 +97,7 @@ def test_a_replacement_waits_for_its_place_while_a_pod_that_is_ending_takes_it(
     """A finalizer stands for the seconds that a real pod takes to end."""
     placing = loop[0]
     cluster.create(node("near", cpu="1"), node("far"))
+    wait_nodes(cluster)
     leaving = pod("leaving", cpu="800m", nodeName="near")
     leaving["metadata"]["finalizers"] = ["test.ecotone.dev/ending"]
     cluster.create(leaving)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import urllib.error
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,8 @@ RTT = {"near": 1.0, "middling": 40.0, "far": 90.0}
 
 
 @pytest.fixture(scope="module")
-def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
-    cluster = start_cluster(controllers=False)
-    yield cluster
-    cluster.stop()
+def cluster(shared_cluster: Cluster) -> Cluster:
+    return shared_cluster
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_failing_bindings(
     draw = random.Random(fault.name)
     proxy.judges.append(lambda request: fault if is_binding(request) and draw.random() < 0.4 else None)
     pods(cluster, "p", 40)
-    wait_bound(cluster, 40, timeout=40, child=program.child)
+    wait_bound(cluster, 40, timeout=40, child=program.child, promise="lost")
     assert proxy.faults >= 5
     watch.check(bound=40, capacity={f"n{number}": 40 for number in range(NODES)})
 
@@ -87,7 +87,7 @@ def test_watches_that_are_cut(cluster: Cluster, proxy: FaultyProxy, program: Pro
     for turn in range(4):
         pods(cluster, f"p{turn}-", 10)
         proxy.cut_watches()
-    wait_bound(cluster, 40, timeout=30, child=program.child)
+    wait_bound(cluster, 40, timeout=30, child=program.child, promise="lost")
     watch.check(bound=40, capacity={f"n{number}": 40 for number in range(NODES)})
 
 
@@ -96,7 +96,7 @@ def test_watches_that_stall(cluster: Cluster, proxy: FaultyProxy, program: Progr
     pods(cluster, "p", 10)
     wait_until(lambda: "no sign of life" in program.child.log.read_text(), timeout=30, what="watchdog")
     proxy.stall_watches(False)
-    wait_bound(cluster, 10, timeout=30, child=program.child)
+    wait_bound(cluster, 10, timeout=30, child=program.child, promise="lost")
     watch.check(bound=10, capacity={f"n{number}": 40 for number in range(NODES)})
 
 
@@ -113,7 +113,7 @@ def test_versions_that_are_gone(cluster: Cluster, proxy: FaultyProxy, program: P
     lists = program.metric("ecotone_scheduler_lists_total", type="pods")
     proxy.cut_watches()
     pods(cluster, "p", 10)
-    wait_bound(cluster, 10, timeout=30, child=program.child)
+    wait_bound(cluster, 10, timeout=30, child=program.child, promise="lost")
     wait_until(lambda: "/api/v1/pods" in refused, timeout=30, what="410")
     wait_until(
         lambda: program.metric("ecotone_scheduler_lists_total", type="pods") >= lists + 1, timeout=30, what="list"
@@ -131,7 +131,7 @@ def test_an_api_server_that_restarts_with_a_compacted_store(
     compact(cluster)
     cluster.start_apiserver()
     pods(cluster, "after", 10)
-    wait_bound(cluster, 15, timeout=60, child=program.child)
+    wait_bound(cluster, 15, timeout=60, child=program.child, promise="lost")
     assert len(placement(cluster)) == 15
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -66,17 +66,15 @@ class Tenant:
 
 
 @pytest.fixture(scope="module")
-def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
-    cluster = start_cluster(controllers=False)
+def cluster(shared_cluster: Cluster) -> Cluster:
     for name in ("tenant", "victims"):
-        cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        shared_cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     for name in NODES:
         others = {other: 10.0 for other in NODES if other != name}
         notes = {"ecotone.dev/latencies": json.dumps(others)}
         room = {"cpu": "4000", "memory": "1Pi", "pods": "10000"}
-        cluster.create(node(name, **room, annotations=notes))
-    yield cluster
-    cluster.stop()
+        shared_cluster.create(node(name, **room, annotations=notes))
+    return shared_cluster
 
 
 @pytest.fixture(scope="module")

@@ -198,7 +198,7 @@ class Campaign:
                     self._restart(("descheduler", "scheduler")[number // 10 % 2])
             self.faults.on = False
             self._return_the_node()
-            wait_until(self._at_rest, timeout=120, what="rest", every=0.5)
+            wait_until(self._at_rest, timeout=120, what="rest", promise="lost, doubled or left behind", every=0.5)
             self.watch.stop()
         finally:
             self.watch.stop() if self.watch.is_alive() else None

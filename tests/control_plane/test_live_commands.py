@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -12,11 +13,13 @@ import pytest
 import yaml
 
 from control_plane.closed_loop import known
-from control_plane.cluster import Cluster, collection
+from control_plane.cluster import Cluster, Refused, collection
 from control_plane.objects import node, pod
 from control_plane.processes import wait_until
 from control_plane.programs import environment, run_ecotone
 from control_plane.waiting import clear, placement
+from ecotone.manifests import figures_policy
+from ecotone.manifests.files import read_paths
 
 API = {"apiVersion": "ecotone.dev/v1alpha1", "kind": "AppGroup"}
 
@@ -105,3 +108,59 @@ def test_an_unreachable_cluster_is_one_line_and_exit_code_3(cluster: Cluster, tm
     code, out, problems = run_ecotone(cluster, "plan", "--kubeconfig", str(tmp_path / "config"))
     assert (code, out) == (3, "")
     assert len(problems.strip().splitlines()) == 1
+
+
+def test_what_is_measured_counts_only_where_somebody_answers_for_it(cluster: Cluster, tmp_path: Path) -> None:
+    """Every verb that reads the cluster: the binding goes, figures go with it; somebody's word brings them back."""
+    path = f"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/{figures_policy.NAME}"
+    notes = {"ecotone.dev/available-cpu": "1500m", "ecotone.dev/latencies": '{"n2": 5}'}
+    body = {"metadata": {"annotations": notes}}
+    cluster.call("PATCH", "/api/v1/nodes/n1", body, content_type="application/merge-patch+json")
+
+    def seen(*options: str) -> tuple[bool, bool, str]:
+        """Whether the dump holds the figures and vouches for them, and what the command noted."""
+        code, text, problems = run_ecotone(cluster, "snapshot", "-o", "json", *options)
+        assert code == 0, problems
+        items = {one["metadata"]["name"]: one for one in json.loads(text)["items"]}
+        file = tmp_path / "dump.json"
+        file.write_text(text)
+        replayed = read_paths([file])
+        return "ecotone.dev/latencies" in items["n1"]["metadata"].get("annotations", {}), replayed.vouched, problems
+
+    assert seen() == (True, True, "")
+    cluster.call("DELETE", path)
+    try:
+        figures, vouched, noted = seen()
+        assert not figures and not vouched and "not believed" in noted
+        assert seen("--trust-annotations") == (True, True, "")
+        for command in (["plan"], ["explain", "default/waits"], ["apply", "--dry-run"]):
+            assert "not believed" in run_ecotone(cluster, *command)[2], command
+            assert "not believed" not in run_ecotone(cluster, *command, "--trust-annotations")[2], command
+    finally:
+        cluster.create(figures_policy.binding())
+    assert seen() == (True, True, "")
+
+
+def test_status_says_whether_what_is_measured_is_believed(cluster: Cluster) -> None:
+    code, printed, problems = run_ecotone(cluster, "manifests", "crds", "-o", "json")
+    assert code == 0, problems
+    for one in json.loads(printed)["items"]:
+        with contextlib.suppress(Refused):
+            cluster.call("POST", collection(one), one)
+    wait_until(lambda: known(cluster), timeout=30, what="custom resources")
+    group = {**API, "metadata": {"name": "believed"}, "spec": {"name": "believed"}}
+    path = "/apis/ecotone.dev/v1alpha1/namespaces/default/appgroups"
+    cluster.call("POST", path, group)
+    binding = f"/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/{figures_policy.NAME}"
+    try:
+        code, text, noted = run_ecotone(cluster, "status", "-n", "default", "-o", "json")
+        told = next(one for one in json.loads(text) if one["application"] == "default/believed")
+        assert told["believed"] == {"holds": True, "reason": ""} and noted == ""
+        cluster.call("DELETE", binding)
+        _, text, noted = run_ecotone(cluster, "status", "-n", "default", "-o", "json")
+        told = next(one for one in json.loads(text) if one["application"] == "default/believed")
+        assert not told["believed"]["holds"] and "not bound" in told["believed"]["reason"] and "not believed" in noted
+    finally:
+        cluster.call("DELETE", f"{path}/believed")
+        with contextlib.suppress(Refused):
+            cluster.create(figures_policy.binding())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -25,6 +26,13 @@ def printed(cluster: Cluster, *arguments: str) -> list[dict[str, Any]]:
     code, text, problems = run_ecotone(cluster, "manifests", *arguments)
     assert code == 0, problems
     return list(yaml.safe_load_all(text))
+
+
+@pytest.fixture(scope="module")
+def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
+    cluster = start_cluster(keeps_figures=False)
+    yield cluster
+    cluster.stop()
 
 
 @pytest.fixture(scope="module")
@@ -104,36 +112,6 @@ def test_the_descheduler_marks_pods_and_records_surges_and_no_more(installed: Cl
     annotate(installed, workload, "ecotone.dev/surge", "{}", by=DESCHEDULER)
     with pytest.raises(Refused, match="may change nothing here"):
         change(installed, workload, {"spec": {"minReadySeconds": 5}}, by=DESCHEDULER)
-
-
-def test_only_the_descheduler_writes_reservations(installed: Cluster) -> None:
-    reservations = "/apis/ecotone.dev/v1alpha1/namespaces/default/reservations"
-    body = {
-        "apiVersion": "ecotone.dev/v1alpha1",
-        "kind": "Reservation",
-        "metadata": {"name": "one", "namespace": "default"},
-        "spec": {"workload": "web", "node": "guarded", "expires": "2030-01-01T00:00:00Z"},
-    }
-    role = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRole",
-        "metadata": {"name": "edits-all"},
-        "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}],
-    }
-    binding = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": "nobody-edits-all"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edits-all"},
-        "subjects": [{"kind": "User", "name": "nobody", "apiGroup": "rbac.authorization.k8s.io"}],
-    }
-    installed.create(role, binding)
-    with pytest.raises(Refused, match="only ecotone's descheduler writes reservations"):
-        installed.call("POST", reservations, body, user="nobody")
-    installed.call("POST", reservations, body, acting_as=DESCHEDULER)
-    with pytest.raises(Refused, match="only ecotone's descheduler writes reservations"):
-        installed.call("DELETE", f"{reservations}/one", user="nobody")
-    installed.call("DELETE", f"{reservations}/one", acting_as=DESCHEDULER)
 
 
 def test_cleanup_takes_off_what_was_written_and_leaves_what_owners_wrote(installed: Cluster) -> None:

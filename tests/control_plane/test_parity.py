@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from control_plane.cluster import Cluster
@@ -15,8 +13,8 @@ CAMPAIGN = 320
 
 
 @pytest.fixture(scope="module")
-def arena(start_cluster: Callable[..., Cluster]) -> Arena:
-    return Arena(start_cluster(controllers=False))
+def arena(shared_cluster: Cluster) -> Arena:
+    return Arena(shared_cluster)
 
 
 def compare(arena: Arena, seeds: range) -> tuple[int, int, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,15 +98,13 @@ SCENES = {
 
 
 @pytest.fixture(scope="module")
-def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
-    cluster = start_cluster(controllers=False)
+def cluster(shared_cluster: Cluster) -> Cluster:
     for name, value in CLASSES.items():
-        cluster.create(
+        shared_cluster.create(
             {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
         )
-    cluster.start_kube_scheduler()
-    yield cluster
-    cluster.stop()
+    shared_cluster.start_kube_scheduler()
+    return shared_cluster
 
 
 @pytest.fixture(scope="module")

@@ -29,6 +29,11 @@ def submit(cluster: Cluster, item: dict[str, Any]) -> dict[str, Any]:
     return dict(cluster.call("POST", PATHS[item["kind"]] + STRICT, item))
 
 
+@pytest.fixture(scope="module")
+def cluster(shared_cluster: Cluster) -> Cluster:
+    return shared_cluster
+
+
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
 def test_every_compiled_object_is_accepted(cluster: Cluster, path: Path) -> None:
     for item in application_objects(path):

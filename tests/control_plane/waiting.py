@@ -16,12 +16,18 @@ def placement(cluster: Cluster, namespace: str = "default") -> dict[str, str]:
 
 
 def wait_bound(
-    cluster: Cluster, count: int, *, timeout: float = 30, child: Child | None = None, prefix: str = ""
+    cluster: Cluster,
+    count: int,
+    *,
+    timeout: float = 30,
+    child: Child | None = None,
+    prefix: str = "",
+    promise: str = "",
 ) -> dict[str, str]:
     def done() -> bool:
         return sum(name.startswith(prefix) for name in placement(cluster)) >= count
 
-    wait_until(done, timeout=timeout, what=f"{count} bound pods", child=child, every=0.05)
+    wait_until(done, timeout=timeout, what=f"{count} bound pods", child=child, promise=promise, every=0.05)
     return placement(cluster)
 
 
@@ -40,6 +46,15 @@ def notes(cluster: Cluster, reason: str, name: str = "") -> list[str]:
     return [
         one["note"] for one in found if one["reason"] == reason and (not name or one["regarding"].get("name") == name)
     ]
+
+
+def wait_nodes(cluster: Cluster) -> None:
+    """Where there are kubelets, a node that is new takes no pods until it has been seen alive."""
+
+    def untainted() -> bool:
+        return not any(one["spec"].get("taints") for one in cluster.list("/api/v1/nodes"))
+
+    wait_until(untainted, timeout=60, what="nodes that take pods")
 
 
 def clear(cluster: Cluster) -> None:

@@ -13,12 +13,14 @@ import pytest
 
 from examples.lines import COUNTERPART, SLOW, Line, lines_of, pages_of
 from examples.transcripts import REPOSITORY, lay_out, name_of, run, steps
+from fair.plugin import GATE
 
 MAKE = ("make", "--file", str(REPOSITORY / "Makefile"), "--assume-old=setup")
 # What makes a command of the pages small: words that are put behind it.
 SMALLER = {
     "ecotone experiment kubedsm-means": ("--quick", "--trials", "1"),
     "python -m benchmarks": ("--small",),
+    "make check": ("ARGUMENTS=tests/telemetry",),
     "make soak": ("ARGUMENTS=tests/telemetry",),
     "make bench": ("ARGUMENTS=--small",),
 }
@@ -51,7 +53,7 @@ def test_the_small_counterpart_of_a_long_command_ends_well(line: Line, tmp_path:
     for each in REPOSITORY.iterdir():
         if each.name not in WRITTEN:
             (tmp_path / each.name).symlink_to(each)
-    outer = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    outer = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", GATE))}
     done = subprocess.run(
         small(line.command), cwd=tmp_path, env=outer, capture_output=True, text=True, check=False, timeout=600
     )

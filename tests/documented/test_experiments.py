@@ -9,6 +9,7 @@ played is taken up by the next. Experiments that a line only names (`# also ...`
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -21,9 +22,13 @@ from ecotone.model.errors import OutsideError
 from ecotone.testbed import requirements
 from ecotone.testbed.leftovers import leftovers
 from examples.lines import EXPERIMENT, lines_of, pages_of
+from fair.waits import WaitMissed
 from missing import lacking
 
 KEPT = "docs/results"
+OUTSIDE = 3
+LATE = re.compile(r"\bno .+ within [\d.]+ s")
+"""A named wait of the bed's own, as the command tells that it was missed."""
 SECONDS = 600
 SHORT = {
     "sophos": "--latency 100 --only ecotone --trials 1 --seconds 5",
@@ -93,6 +98,10 @@ def perform(line: str, name: str, folder: Path) -> str:
     assert words[0] == "ecotone" and str(folder) in words, line
     command = [sys.executable, "-m", *words, *shlex.split(SHORT[name])]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+    late = LATE.search(done.stderr)
+    if done.returncode == OUTSIDE and late is not None:
+        assert leftovers() == []
+        raise WaitMissed(f"{late[0]}: {line}")
     assert done.returncode == 0, f"{line}: {done.stderr[-3000:]}"
     return done.stdout + done.stderr
 

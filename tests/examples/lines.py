@@ -25,6 +25,7 @@ PARITY = "tests/control_plane/test_parity.py::test_a_sample_of_random_cases_is_d
 BED = "tests/testbed_real/test_as_documented.py::test_the_page_leads_from_nothing_to_a_bed_and_back"
 IMAGE = "tests/documented/test_image.py::test_the_image_is_built_pushed_and_works_without_rights"
 COMMAND = "tests/documented/test_command.py::test_the_command_is_installed_and_removed_as_documented"
+RELEASE = "tests/documented/test_release.py::test_a_release_is_whole"
 CHART = "tests/documented/test_chart.py::test_the_chart_is_installed_as_documented"
 SLOW = "tests/documented/test_commands.py::test_slow_commands_end_well"
 COUNTERPART = "tests/documented/test_commands.py::test_the_small_counterpart_of_a_long_command_ends_well"
@@ -72,6 +73,7 @@ _RULES = (
     (SLOW, "console slow", r"ecotone "),
     (EXPERIMENT, "console long", r"sudo ecotone experiment "),
     (GATE, "console long", r"make (lint|test)$"),
+    (RELEASE, "console long", r"make release$"),
     (COMMAND, "console long", r"(uv|pipx) "),
     (PARITY, "console long", r'python -m pytest -m "not slow" tests/control_plane/test_parity\.py$'),
     (COUNTERPART, "console long", r"(ecotone|python|make) "),

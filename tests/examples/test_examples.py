@@ -9,6 +9,7 @@ from ecotone.scheduling.explanation import explain
 from examples.transcripts import ROOT, readmes, renewed, run, steps
 
 
+@pytest.mark.lasting
 @pytest.mark.parametrize("readme", readmes(), ids=lambda path: path.parent.name)
 def test_a_readme_shows_what_its_commands_print(readme, monkeypatch):
     monkeypatch.chdir(readme.parent)

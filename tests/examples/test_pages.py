@@ -40,10 +40,11 @@ from examples.transcripts import (
 )
 
 ROOT = Path(__file__).parents[2]
-_COMMAND = re.compile(r"(?:sudo )?(?:ecotone|kubectl|make|docker|helm|python|pip) \S")
+_COMMAND = re.compile(r"(?:sudo )?(?:ecotone|kubectl|make|docker|helm|python|pipx?|uv) \S")
 _ELSEWHERE = ("console slow", "console service", "console cluster", "console testbed", "console long")
 
 
+@pytest.mark.lasting
 @pytest.mark.parametrize("page", pages_of(SHOWN), ids=name_of)
 def test_a_page_shows_what_its_commands_print(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = page.read_text(encoding="utf-8")
@@ -98,6 +99,7 @@ def test_commands_inside_sentences_are_understood(page: Path) -> None:
     assert {line: trouble for line, trouble in troubles.items() if trouble and trouble.startswith("No such")} == {}
 
 
+@pytest.mark.lasting
 @pytest.mark.parametrize("line", lines_of(SERVICE), ids=str)
 def test_a_service_is_well_and_ends_when_asked(line: Line, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -128,7 +130,7 @@ def trouble_with(line: str) -> str | None:
             there = all((ROOT / word).exists() for word in files) if words[1] == "pytest" else _importable(words[1])
             trouble = None if words[0] == "-m" and there else "no such module or file"
         else:
-            trouble = None if program in ("kubectl", "docker", "helm", "pip") else "an unknown program"
+            trouble = None if program in ("kubectl", "docker", "helm", "pip", "pipx", "uv") else "an unknown program"
         if trouble is not None:
             return trouble
     return None

@@ -10,9 +10,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Planted:
-    def __init__(self) -> None:
+    def __init__(self, address: str = "127.0.0.1", port: int = 0) -> None:
         self._lock = threading.Lock()
         self._lines: dict[str, tuple[str, float, float, float]] = {}
+        self._block = b""
         self._status = 200
         owner = self
 
@@ -28,8 +29,9 @@ class Planted:
             def log_message(self, *_: object) -> None:
                 return
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.target = f"127.0.0.1:{self._server.server_address[1]}"
+        self._server = ThreadingHTTPServer((address, port), Handler)
+        self.address, self.port = address, int(self._server.server_address[1])
+        self.target = f"{address}:{self.port}"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def counter(self, name: str, rate: float, **labels: str) -> None:
@@ -49,6 +51,16 @@ class Planted:
         with self._lock:
             self._lines = {series: line for series, line in self._lines.items() if containing not in series}
 
+    def many(self, name: str, count: int, **labels: str) -> None:
+        """So many series that differ by one label; written once, since other exporters of this process answer meanwhile."""
+        lines = [f"{_series(name, {**labels, 'number': str(number)})} {number}\n" for number in range(count)]
+        with self._lock:
+            self._block = "".join(lines).encode()
+
+    def clear(self) -> None:
+        with self._lock:
+            self._lines, self._block = {}, b""
+
     def answer(self, status: int) -> None:
         """Every scrape is answered with this status from now on."""
         self._status = status
@@ -57,14 +69,19 @@ class Planted:
         with self._lock:
             now = time.time()
             lines = [
-                f"{series} {value + rate * (now - since) if kind == 'counter' else value!r}"
+                f"{series} {_shown(value + rate * (now - since) if kind == 'counter' else value)}"
                 for series, (kind, value, since, rate) in self._lines.items()
             ]
-        return self._status, ("\n".join(lines) + "\n").encode()
+            block = self._block
+        return self._status, ("\n".join(lines) + "\n").encode() + block
 
     def stop(self) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+def _shown(value: float) -> str:
+    return {"inf": "+Inf", "-inf": "-Inf", "nan": "NaN"}.get(repr(value), repr(value))
 
 
 def _series(name: str, labels: dict[str, str]) -> str:

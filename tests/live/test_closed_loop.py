@@ -19,6 +19,7 @@ from control_plane.cluster import Cluster
 from control_plane.objects import deployment, node
 from control_plane.processes import Child, wait_until
 from control_plane.programs import Program, scheduler
+from control_plane.waiting import wait_nodes
 from live.planted import planted
 from live.prometheus_server import PrometheusServer
 from live.shop import has_account, install_crds
@@ -128,7 +129,7 @@ def loop(start_cluster: Callable[..., Cluster], tmp_path: Path) -> Iterator[Loop
         prometheus = PrometheusServer(tmp_path / "prometheus", {"planted": [{"targets": [source.target]}]})
         programs = [
             scheduler(cluster, *LEASE, policy="ecotone"),
-            Program(cluster, "monitor", f"--prometheus={prometheus.url}", "--max-age=60"),
+            Program(cluster, "monitor", f"--prometheus={prometheus.url}", "--max-age=60", "--trust-prometheus"),
         ]
         wait_until(lambda: all_ready(cluster), timeout=180, what="ready pods", child=programs[0].child)
         with metered(cluster, source, MORNING) as meters:
@@ -145,7 +146,7 @@ def test_what_changes_is_measured_moved_cheaper_and_then_left_alone(loop: Loop) 
     settled(loop, shop="edge-a", teller="cloud")
     moved_as_predicted(loop, EVENING, shop="edge-b", teller="edge-b")
     moved_as_predicted(loop, NIGHT, shop="edge-a", teller="cloud")
-    wait_until(lambda: not reservations(loop.cluster), timeout=60, what="no reservation left")
+    wait_until(lambda: not reservations(loop.cluster), timeout=60, what="end of reservations", promise="left behind")
     still(loop, groups=2)
 
 
@@ -220,11 +221,6 @@ def trap_nodes(cluster: Cluster, policy: str) -> None:
         )
 
 
-def untainted(cluster: Cluster) -> bool:
-    """A node that is new takes no pods until it has been seen alive."""
-    return not any(each["spec"].get("taints") for each in cluster.list("/api/v1/nodes"))
-
-
 def trap(cluster: Cluster, policy: str) -> None:
     """`far` prefers node `left`, and talks a little to `peer` on node `right`.
 
@@ -270,7 +266,7 @@ def test_a_trap_of_two_nodes_keeps_the_published_rule_busy_and_ours_still(
     policies = ("sophos", "ecotone")
     for policy in policies:
         trap_nodes(cluster, policy)
-    wait_until(partial(untainted, cluster), timeout=120, what="nodes that take pods")
+    wait_nodes(cluster)
     programs = {}
     for policy in policies:
         placing = scheduler(cluster, *LEASE, f"--lease-name={policy}", policy=policy, name=policy)

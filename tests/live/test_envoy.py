@@ -13,13 +13,16 @@ import aiohttp
 import pytest
 
 from control_plane.processes import wait_until
-from ecotone.telemetry.dialects.base import Place, Rates, Ref
+from ecotone.telemetry.dialects.base import Rates
 from ecotone.telemetry.dialects.envoy import Envoy
-from ecotone.telemetry.families import read
 from ecotone.telemetry.prometheus import Failure, Prometheus, PrometheusSettings
+from ecotone.telemetry.refs import Place, Ref
+from ecotone.telemetry.sources.reader import Reader
+from ecotone.telemetry.sources.speakers import Trust
 from live.prometheus_server import PrometheusServer
 from live.services import Background, Service
 from live.sidecar import Sidecar
+from telemetry.directory import Town
 
 CALLS = {"web": ["api"], "api": ["db"], "db": []}
 PER_SECOND = 20.0
@@ -133,9 +136,10 @@ def test_requests_and_bytes_per_pair_are_what_was_sent(tmp_path: Path) -> None:
 async def measured(url: str, at: float) -> Rates:
     dialect, shop = Envoy(), Shop()
     async with Prometheus(PrometheusSettings(url)) as prometheus:
+        reader = Reader(prometheus, Town(), Trust(everything=True), place=shop.pod)
         answered = {}
         for name, family in dialect.families("shop", shop).items():
-            found = await read(prometheus, family, window=WINDOW, at=at)
+            found = await reader.read(family, window=WINDOW, at=at)
             assert not isinstance(found, Failure), found
             answered[name] = found.values
     return dialect.rates(answered, shop)

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from ecotone.telemetry.families import Family, Readings, read
+from ecotone.telemetry.families import Family, Readings
 from ecotone.telemetry.prometheus import Prometheus, PrometheusSettings
 from live.planted import Planted, planted
 from live.prometheus_server import PrometheusServer
+from telemetry.fake_prometheus import believing
 
 RATE = 100.0
 WINDOW = 10.0
@@ -31,7 +32,7 @@ async def believed(url: str, family: Family, *, seconds: float) -> list[float | 
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             now = time.time()
-            answer = await read(prometheus, family, window=WINDOW, at=now)
+            answer = await believing(prometheus).read(family, window=WINDOW, at=now)
             assert isinstance(answer, Readings)
             if not answer.values:
                 found.append(None)

@@ -65,7 +65,7 @@ def exercise(cluster: Cluster, directory: Path, *, timeout: float) -> Program:
     kubeconfig = cluster.write_kubeconfig(directory / "kubeconfig", user="ecotone")
     with planted() as source:
         prometheus = PrometheusServer(directory / "prometheus", {"planted": [{"targets": [source.target]}]})
-        options = (f"--prometheus={prometheus.url}", "--max-age=15", *LEASE)
+        options = (f"--prometheus={prometheus.url}", "--max-age=15", "--trust-prometheus", *LEASE)
         program = Program(cluster, "monitor", *options, kubeconfig=kubeconfig)
         try:
             program.wait_ready(timeout)

@@ -1,5 +1,7 @@
 """What the owner of an application asks for: targets, balancing, groups and reservations."""
 
+import pytest
+
 from ecotone.manifests.writing.snapshot import snapshot_documents
 from manifests.builders import snapshot_of, thing
 
@@ -17,6 +19,11 @@ def only_workload(tmp_path, given):
 def test_calls_and_targets_are_read_from_the_workload(tmp_path):
     found = only_workload(tmp_path, deployment(calls='{"db": 7.5}', edge_share="0.25", target_latency="50ms"))
     assert (found.calls, found.edge_share, found.target_latency_ms) == ({"db": 7.5}, 0.25, 50.0)
+
+
+@pytest.mark.parametrize(("text", "read"), [("zone", "zone"), (" None", "none"), ("rack", None)])
+def test_an_owner_says_what_replicas_are_to_survive(tmp_path, text, read):
+    assert only_workload(tmp_path, deployment(redundancy=text)).redundancy == read
 
 
 def test_a_share_above_one_is_unknown(tmp_path):
@@ -56,7 +63,7 @@ def test_all_of_it_survives_a_dumped_snapshot(tmp_path):
     }
     first = snapshot_of(
         tmp_path,
-        deployment(calls='{"db": 7.5}', edge_share="0.25", target_latency="50ms"),
+        deployment(calls='{"db": 7.5}', edge_share="0.25", target_latency="50ms", redundancy="node"),
         thing("Service", "a", spec={"selector": {"app": "web"}, "trafficDistribution": "PreferSameNode"}),
         thing("AppGroup", "shop", spec={"name": "shop", "qos": {"latency": {"edge": 5}}}),
         thing("Reservation", "r", spec=held, status={"takenBy": "u-1"}),

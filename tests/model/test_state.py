@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ecotone.model.availability import available
+from ecotone.model.availability import available, available_at
 from ecotone.model.columns.network import NetworkMap
 from ecotone.model.columns.nodes import MEASUREMENTS, NodeTable
 from ecotone.model.objects import HostPort, Measured, Node, Pod, PodKind, PodSpec, Workload, WorkloadKey
@@ -80,7 +80,7 @@ def view(state: ClusterState | Snapshot) -> dict[str, Any]:
     at = {name: nodes.resources.index(name) for name in columns}
     rows = dict(sorted(nodes.index.items()))
     working = ClusterState.of(state) if isinstance(state, Snapshot) else state
-    left = available(working, nodes.all_rows)
+    left = available(working, nodes.all_rows, by="default")
 
     def by_name(counts: Any) -> dict[Any, Any]:
         return {
@@ -279,7 +279,7 @@ def web(name: str, **fields: Any) -> Pod:
 
 
 def cpu_left(state: ClusterState) -> float:
-    return float(available(state, state.nodes.all_rows)[0, 0])
+    return float(available(state, state.nodes.all_rows, by="default")[0, 0])
 
 
 def test_a_pod_inside_the_measurement_gives_its_usage_back_when_thought_away() -> None:
@@ -309,7 +309,7 @@ def test_a_moved_pod_frees_its_old_place_for_good() -> None:
     state.put_pod(pod)
     state.lift(pod.key)
     state.assume(pod, "b")
-    left = available(state, state.nodes.all_rows)[:, 0]
+    left = available(state, state.nodes.all_rows, by="default")[:, 0]
     assert left.tolist() == [1300.0, 1700.0]
 
 
@@ -435,3 +435,18 @@ def test_a_pod_whose_labels_alone_are_new_counts_as_one_of_its_new_kind() -> Non
     assert state.usage.recent == other.usage.recent and state.named == other.named
     state.drop_pod(told.key)
     assert not state.usage.placed and not state.named and not state.usage.requested.any()
+
+
+def test_what_another_tenant_says_of_his_pods_counts_only_where_it_is_vouched_for() -> None:
+    state = judged()
+    state.put_pod(web("new", node="a", bound_at=60.0))
+
+    def left(by: str) -> tuple[float, float]:
+        row = state.nodes.index["a"]
+        return float(available(state, state.nodes.all_rows, by=by)[0, 0]), available_at(state, row, by=by)[0]
+
+    assert left("default") == left("other") == (700.0, 700.0), "vouched for: the figure"
+    state.vouched = False
+    assert left("default") == (700.0, 700.0), "his own pods: what he says"
+    assert left("other") == (900.0, 900.0), "another's: what they request"
+    assert not ClusterState.of(state.freeze()).vouched

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import yaml
 from ecotone.cli import main
 from ecotone.services.install import COMPONENTS, PARTS, extender_configuration
 from ecotone.services.install.rbac import EXTENDER_RULES, SCHEDULER_RULES
+from examples.transcripts import misunderstood
 
 
 def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
@@ -62,7 +64,9 @@ def test_every_pod_is_restricted_probed_and_bounded(capsys: pytest.CaptureFixtur
     for name, spec in found.items():
         assert spec["securityContext"]["runAsNonRoot"] and spec["securityContext"]["runAsUser"] > 0, name
         assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-        assert not spec.get("hostNetwork") and spec["priorityClassName"]
+        assert not spec.get("hostNetwork")
+        # Our classes may be used in our namespace alone; the proxies are in the application's.
+        assert ("priorityClassName" in spec) == name.startswith("ecotone-"), name
         for container in spec["containers"]:
             security = container["securityContext"]
             assert security["capabilities"] == {"drop": ["ALL"]} and security["readOnlyRootFilesystem"]
@@ -82,17 +86,96 @@ def test_every_service_of_ours_has_a_network_policy(capsys: pytest.CaptureFixtur
     assert services == {"ecotone-extender", "orders-db", "front-end-near"}, "the last one has the shop's own pods"
 
 
+FILES = (
+    "--prometheus", "https://prom.example:9091", "--prometheus-token-secret", "prom-token",
+    "--prometheus-ca-config-map", "prom-ca", "--metrics-token-secret", "readers",
+)  # fmt: skip
+
+
+def test_tokens_and_certificates_are_mounted_where_they_are_read(capsys: pytest.CaptureFixture[str]) -> None:
+    found = pods(printed(capsys, *FILES))
+    folder = "/etc/ecotone"
+    held = {
+        "prometheus-token": (
+            f"--prometheus-token-file={folder}/prometheus-token/token",
+            {"secret": {"secretName": "prom-token"}},
+        ),
+        "prometheus-ca": (f"--prometheus-ca={folder}/prometheus-ca/ca.crt", {"configMap": {"name": "prom-ca"}}),
+        "metrics-token": (f"--metrics-token-file={folder}/metrics-token/token", {"secret": {"secretName": "readers"}}),
+    }
+    for program, read in {"ecotone-monitor": list(held), "ecotone-descheduler": ["metrics-token"]}.items():
+        spec = found[program]
+        (main,) = spec["containers"]
+        assert spec["volumes"] == [{"name": name, **held[name][1]} for name in read]
+        assert [argument for argument in main["args"] if folder in argument] == [held[name][0] for name in read]
+        assert main["volumeMounts"] == [
+            {"name": name, "mountPath": f"{folder}/{name}", "readOnly": True} for name in read
+        ]
+    assert not {"ecotone-scheduler", "ecotone-probe"} & {name for name, spec in found.items() if "volumes" in spec}
+
+
+def test_programs_take_the_arguments_that_they_are_given(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NODE_NAME", "edge-1")
+    for spec in pods(printed(capsys, *FILES)).values():
+        assert misunderstood(shlex.join(["ecotone", *spec["containers"][0]["args"]])) is None
+
+
+def test_without_files_nothing_is_mounted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not any("volumes" in spec for spec in pods(printed(capsys)).values())
+
+
+def test_a_program_is_reached_by_its_own_kind_and_by_those_who_are_labelled(capsys: pytest.CaptureFixture[str]) -> None:
+    objects = [*printed(capsys), *printed(capsys, "extender")]
+    policies = {one["metadata"]["name"]: one["spec"]["ingress"] for one in objects if one["kind"] == "NetworkPolicy"}
+    assert set(policies) == {*COMPONENTS.values(), "ecotone-extender"}
+    reaches = {"matchLabels": {"ecotone.dev/reaches": "true"}}
+    for first, *others in policies.values():
+        assert first["from"] == [
+            {"podSelector": {"matchLabels": {"app.kubernetes.io/part-of": "ecotone"}}},
+            {"podSelector": reaches},
+            {"namespaceSelector": reaches},
+        ]
+        assert {} not in [source.get("podSelector") for rule in others for source in rule["from"]]
+
+
+def test_a_proxy_is_reached_by_the_application_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
+    policies = [one["spec"] for one in printed(capsys, *PROXIES) if one["kind"] == "NetworkPolicy"]
+    assert len(policies) == 2 and all({"podSelector": {}} in one["ingress"][0]["from"] for one in policies)
+
+
 def test_only_the_chosen_components_get_rights_and_programs(capsys: pytest.CaptureFixture[str]) -> None:
     for chosen, account in COMPONENTS.items():
         objects = printed(capsys, "--component", chosen)
         kinds = ("ServiceAccount", "Role", "ClusterRole", "Deployment", "DaemonSet", "NetworkPolicy")
         assert {one["metadata"]["name"] for one in objects if one["kind"] in kinds} == {account}
         policies = {one["metadata"]["name"] for one in objects if one["kind"] == "ValidatingAdmissionPolicy"}
+        moves = {f"ecotone-descheduler{part}" for part in ("", "-pods", "-scale", "-evictions")}
         expected = {
-            "monitor": {"ecotone-monitor"},
-            "descheduler": {"ecotone-descheduler", "ecotone-descheduler-pods", "ecotone-reservations"},
+            "scheduler": {"ecotone-figures", "ecotone-reservations"},
+            "monitor": {"ecotone-figures", "ecotone-monitor"},
+            "descheduler": {"ecotone-figures", "ecotone-reservations", *moves},
         }
-        assert policies == expected.get(chosen, set())
+        assert policies == {"ecotone-priorities", *expected.get(chosen, set())}
+
+
+def test_rights_to_move_are_given_in_the_named_namespaces_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    objects = printed(capsys, "rbac", "descheduler", "--move-only-in", "shop", "--move-only-in", "market")
+    moving = {"pods/eviction", "deployments/scale", "reservations"}
+    places = {
+        one["metadata"].get("namespace", "")
+        for one in objects
+        if one["kind"] in ("Role", "ClusterRole")
+        for rule in one["rules"]
+        if moving & set(rule["resources"])
+        and {"create", "update"} & set(rule["verbs"])
+        and one["metadata"]["name"] == "ecotone-descheduler"
+    }
+    assert places == {"shop", "market"}
+    (program,) = [one for one in objects if one["kind"] == "Deployment"]
+    arguments = program["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert {"--only-namespace=shop", "--only-namespace=market"} <= set(arguments)
 
 
 def test_no_role_reads_secrets_or_contains_a_wildcard(capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +210,9 @@ def test_the_input_proxy_receives_on_each_node_and_forwards_near_first(capsys: p
     "arguments",
     [
         ("--front-end", "front-end"), ("--front-end", "a/b:0"), ("--external", "db"), ("--external", "db=host"),
+        ("--prometheus-token-secret", "a"), ("--metrics-token-secret", "No Name"),
         ("--component", "monitr"), ("--policy", "nope"), ("-n", "Bad NS"),
+        ("--exclude-namespace", "A b"), ("--move-only-in", "-x"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_installed_is_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:

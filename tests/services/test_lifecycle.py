@@ -50,6 +50,7 @@ def test_a_program_that_listens_ends_with_code_0(number: signal.Signals) -> None
     assert f"{number.name}: stopping" in told
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "body",
     [
@@ -81,6 +82,7 @@ def test_what_does_not_end_is_named_and_ended_within_five_seconds(body: str) -> 
     assert "stuck_on_purpose" in told
 
 
+@pytest.mark.alone
 def test_a_second_signal_ends_it_at_once() -> None:
     process = child("await asyncio.sleep(3600)")
     process.send_signal(signal.SIGTERM)

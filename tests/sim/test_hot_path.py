@@ -56,6 +56,7 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.lasting
 def test_binaries_and_sources_give_the_same_bytes(binaries: Path) -> None:
     compiled = python("tests/sim/bytes_of_runs.py", environment=FRESH)
     pure = python("tests/sim/bytes_of_runs.py", environment={hot_path.SWITCH: "1"})
@@ -98,6 +99,7 @@ def test_without_a_compiler_the_sources_run_and_one_line_says_why(copy: Path) ->
     assert python("scripts/compile.py", cwd=copy, environment={**NO_COMPILER, "CI": "true"}).returncode == 1
 
 
+@pytest.mark.lasting
 def test_a_source_that_does_not_compile_is_told_and_the_sources_run(copy: Path) -> None:
     kernel = copy / "src/ecotone/sim/kernel.py"
     kernel.write_text(kernel.read_text() + '\nWRONG: int = "text"\n')
@@ -119,6 +121,7 @@ def wheel(copy: Path, environment: dict[str, str] | None = None) -> Path:
     return found
 
 
+@pytest.mark.lasting
 def test_a_wheel_carries_the_binaries_of_its_own_sources_and_no_others(binaries: Path, copy: Path) -> None:
     shutil.copytree(binaries, copy / binaries.relative_to(ROOT))
     (copy / "src/ecotone/sim" / hot_path.FOLDER / "old").mkdir()
@@ -130,6 +133,7 @@ def test_a_wheel_carries_the_binaries_of_its_own_sources_and_no_others(binaries:
     assert carried == {f"ecotone/sim/{hot_path.FOLDER}/{binaries.name}/{file.name}" for file in binaries.iterdir()}
 
 
+@pytest.mark.lasting
 def test_a_wheel_built_without_a_compiler_is_pure(copy: Path) -> None:
     found = wheel(copy, NO_COMPILER)
     assert found.name.endswith("-py3-none-any.whl")

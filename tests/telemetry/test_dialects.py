@@ -8,14 +8,16 @@ import pytest
 
 from ecotone.model.errors import InputError
 from ecotone.telemetry.dialects import detect, dialect
-from ecotone.telemetry.dialects.base import Pairs, Ref, users_at
+from ecotone.telemetry.dialects.base import Pairs, users_at
 from ecotone.telemetry.dialects.envoy import Envoy
 from ecotone.telemetry.dialects.istio import Istio
 from ecotone.telemetry.dialects.opentelemetry import OpenTelemetry
 from ecotone.telemetry.families import Figure, Reading
 from ecotone.telemetry.prometheus import Failure, Trouble
+from ecotone.telemetry.refs import Ref
+from ecotone.telemetry.samples import Sample
 from telemetry.directory import Town
-from telemetry.fake_prometheus import FakeSource, sample
+from telemetry.fake_prometheus import FakeSource, believing
 
 WEB, DB, LEDGER = Ref("shop", "web"), Ref("shop", "db"), Ref("bank", "ledger")
 TOWN = Town()
@@ -90,8 +92,10 @@ class TestIstio:
     def test_users_count_where_their_proxy_stands_and_not_twice(self) -> None:
         entry = {"source_workload": "entry", "source_workload_namespace": "ecotone", "destination_workload": "web"}
         users = [
-            Reading({**istio(0, **entry).labels, "namespace": "ecotone", "pod": pod}, value, 1.0)
-            for pod, value in (("entry-a", 5.0), ("entry-b", 6.0), ("unheard", 7.0))
+            Reading(
+                {**istio(0, **entry).labels, "@namespace": "ecotone", "@workload": workload, "@node": node}, value, 1.0
+            )
+            for workload, node, value in (("entry", "edge-1", 5.0), ("entry", "edge-2", 6.0), ("", "", 7.0))
         ]
         found = Istio().rates(
             {"requests": [istio(11, **entry)], "users_requests": users, "users_tcp_sent": users}, TOWN
@@ -113,10 +117,11 @@ class TestIstio:
         assert 'source_workload!="unknown"' in families["requests"].value(60)
 
 
-def envoy(value: float, cluster: str, *, pod: str = "web-1", namespace: str = "shop", **more: str) -> Reading:
-    return Reading(
-        {"namespace": namespace, "pod": pod, "workload": "", "envoy_cluster_name": cluster, **more}, value, 1.0
-    )
+def envoy(
+    value: float, cluster: str, *, workload: str = "web", node: str = "edge-1", namespace: str = "shop"
+) -> Reading:
+    said = {"@namespace": namespace, "@workload": workload, "@node": node}
+    return Reading({**said, "envoy_cluster_name": cluster}, value, 1.0)
 
 
 class TestEnvoy:
@@ -125,7 +130,7 @@ class TestEnvoy:
             {
                 "sent": [envoy(10, "db")],
                 "received": [envoy(90, "db"), envoy(5, "bank/ledger")],
-                "requests": [envoy(2, "db"), envoy(1, "db", pod="", workload="web")],
+                "requests": [envoy(2, "db"), envoy(1, "db", node="edge-2")],
             },
             TOWN,
         )
@@ -133,11 +138,13 @@ class TestEnvoy:
         assert rates(found.requests) == {("web", "db"): 3}
 
     def test_the_inbound_leg_and_clusters_that_are_no_workloads_are_ignored(self) -> None:
-        odd = [envoy(1, "web"), envoy(1, "shop/web"), envoy(1, "xds_cluster"), envoy(1, "db", pod="unheard")]
+        odd = [envoy(1, "web"), envoy(1, "shop/web"), envoy(1, "xds_cluster"), envoy(1, "db", workload="")]
         assert Envoy().rates({"sent": odd, "requests": odd}, TOWN).bytes == {}
 
     def test_an_input_proxys_clusters_are_users_at_its_node(self) -> None:
-        found = Envoy().rates({"requests": [envoy(4, "shop/web", pod="entry-b", namespace="ecotone")]}, TOWN)
+        found = Envoy().rates(
+            {"requests": [envoy(4, "shop/web", workload="entry", node="edge-2", namespace="ecotone")]}, TOWN
+        )
         assert found.requests == {(users_at("edge-2"), WEB): Figure(4, 1.0)}
 
     def test_callers_elsewhere_are_asked_for_by_their_clusters_name(self) -> None:
@@ -166,17 +173,24 @@ class TestOpenTelemetry:
         assert found.requests == {(users_at("edge-1"), WEB): Figure(2, 1.0)}
 
 
+def first_question(name: str) -> str:
+    family = dialect(name, namespace="shop").presence("shop", TOWN)[0]
+    return family.present(identity=("namespace", "pod", "workload") if family.placed else ())
+
+
+def detected(source: FakeSource) -> str | Failure | None:
+    return asyncio.run(detect(believing(source), TOWN, namespace="shop", at=1))
+
+
 @pytest.mark.parametrize("there", ["istio", "envoy", "opentelemetry"])
 def test_the_dialect_that_has_series_is_found(there: str) -> None:
-    question = dialect(there, namespace="shop").presence("shop")
-    assert asyncio.run(detect(FakeSource({question: [sample(1.0)]}), namespace="shop", at=1)) == there
+    assert detected(FakeSource({first_question(there): [Sample(istio(1.0).labels, 1.0, 0.0)]})) == there
 
 
 def test_without_series_there_is_no_dialect_and_a_failure_is_told() -> None:
-    assert asyncio.run(detect(FakeSource(), namespace="shop", at=1)) is None
+    assert detected(FakeSource()) is None
     failure = Failure(Trouble.TIMEOUT, "slow")
-    source = FakeSource({dialect("istio", namespace="shop").presence("shop"): failure})
-    assert asyncio.run(detect(source, namespace="shop", at=1)) == failure
+    assert detected(FakeSource({first_question("istio"): failure})) == failure
 
 
 def test_an_unknown_dialect_is_told_with_the_nearest() -> None:

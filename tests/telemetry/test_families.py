@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 
-from ecotone.telemetry.families import Answers, Family, Kind, combine, read
+from ecotone.telemetry.families import Answers, Family, Kind, combine
 from ecotone.telemetry.prometheus import Failure, Trouble
-from telemetry.fake_prometheus import FakeSource, sample
+from telemetry.fake_prometheus import FakeSource, believing, sample
 
 FAMILY = Family("metric", by=("node",), selectors=('a="b"', 'c="d"'))
 
 
 def test_the_four_questions_are_put_as_promql() -> None:
-    assert FAMILY.value(120) == 'sum by (node) (rate(metric{a="b"}[120s]) or rate(metric{c="d"}[120s]))'
+    one, other = 'rate(metric{a="b"}[120s])', 'rate(metric{c="d"}[120s])'
+    sound = f"({one} >= 0 <= 1e+15) or ({other} >= 0 <= 1e+15)"
+    assert FAMILY.value(120) == f"sum by (node) ({sound})"
+    assert FAMILY.impossible(120) == f"count by (node) (({one} or {other}) unless ({sound}))"
     assert FAMILY.count(120) == (
         'max by (node) (count_over_time(metric{a="b"}[120s]) or count_over_time(metric{c="d"}[120s]))'
     )
@@ -23,7 +26,7 @@ def test_the_four_questions_are_put_as_promql() -> None:
         " / ((timestamp(gauge) - timestamp(gauge offset 60s)) / count_over_time(gauge[60s]))"
         " or 0 * count_over_time(gauge[60s] offset 60s) and gauge offset 120s))"
     )
-    assert gauge.value(1.5) == "sum by (node) ((avg_over_time(gauge[1500ms]) and gauge))"
+    assert gauge.value(1.5) == "sum by (node) (((avg_over_time(gauge[1500ms]) and gauge) >= 0 <= 1e+15))"
 
 
 def answers(**changed: list[object]) -> Answers:
@@ -86,13 +89,13 @@ def test_a_rate_below_zero_is_no_rate_but_a_coordinate_may_be() -> None:
 def test_one_failed_question_fails_the_family() -> None:
     failure = Failure(Trouble.FAILING, "no")
     source = FakeSource({FAMILY.sparser(60): failure})
-    assert asyncio.run(read(source, FAMILY, window=60, at=5)) == failure
+    assert asyncio.run(believing(source).read(FAMILY, window=60, at=5)) == failure
     assert {at for _, at in source.asked} == {5}
 
 
 def test_series_that_come_and_go_together_are_judged_once() -> None:
     family = Family("place", by=("node", "axis"), together=("node",), kind=Kind.AVERAGE, signed=True)
-    assert family.value(60) == "sum by (node,axis) ((avg_over_time(place[60s]) and place))"
+    assert family.value(60) == "sum by (node,axis) (((avg_over_time(place[60s]) and place) >= -1e+15 <= 1e+15))"
     assert family.count(60) == "max by (node) (count_over_time(place[60s]))"
     assert family.newest() == "min by (node) (timestamp(place))"
     values = [sample(1.0, node=name, axis=axis) for name in ("n", "old") for axis in ("0", "1")]

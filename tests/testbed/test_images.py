@@ -10,6 +10,8 @@ import sys
 import tarfile
 from pathlib import Path
 
+import pytest
+
 from ecotone.testbed.images.archive import Entry, Image, write_image
 from ecotone.testbed.images.bytecode import compiled
 from ecotone.testbed.images.contents import dependencies, ecotone_entries, write_once
@@ -51,6 +53,7 @@ def test_dependencies_are_followed() -> None:
     assert "pytest" not in found
 
 
+@pytest.mark.lasting
 def test_ecotones_own_image_holds_its_command_line_and_every_package() -> None:
     paths = {entry.path.partition("/site-packages/")[2] or entry.path for entry in ecotone_entries()}
     assert {"ecotone/cli/__init__.py", "ecotone/services/monitor/program.py", "numpy/__init__.py"} <= paths

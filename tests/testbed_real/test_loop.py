@@ -16,7 +16,7 @@ from ecotone.sim.scenario import load_scenario
 from ecotone.testbed.application.users import Users, plans
 from ecotone.testbed.application.workload import application_objects
 from ecotone.testbed.bed import Bed
-from ecotone.testbed.processes import wait_until
+from ecotone.testbed.processes import DeadlineError
 from testbed_real.installing import (
     MIN_GAIN_MS,
     NAMESPACE,
@@ -30,6 +30,7 @@ from testbed_real.installing import (
     watched,
 )
 from testbed_real.seeing import objects
+from testbed_real.waiting import wait_until
 
 pytestmark = pytest.mark.testbed
 SCENARIO = load_scenario(str(Path(__file__).parent / "mall.yaml"))
@@ -102,8 +103,8 @@ def test_the_probe_measures_the_network_that_the_bed_has(mall: Bed) -> None:
 
     try:
         wait_until(lambda: not wrong(), seconds=240, what="latencies on nodes")
-    except OutsideError as error:
-        raise AssertionError(f"measured, and what the bed has: {wrong()}") from error
+    except DeadlineError as error:
+        raise DeadlineError(f"{error}: measured, and what the bed has: {wrong()}") from None
 
 
 def test_traffic_flows_through_envoy_into_prometheus_into_annotations(mall: Bed) -> None:

@@ -10,8 +10,8 @@ import pytest
 from ecotone.sim.scenario import load_scenario
 from ecotone.testbed.application.workload import application_objects
 from ecotone.testbed.bed import Bed
-from ecotone.testbed.processes import wait_until
 from testbed_real.seeing import call, objects, query
+from testbed_real.waiting import wait_until
 
 pytestmark = pytest.mark.testbed
 POST = "post"

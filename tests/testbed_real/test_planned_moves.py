@@ -12,8 +12,8 @@ from ecotone.sim.scenario import load_scenario
 from ecotone.testbed.application.users import Users, plans
 from ecotone.testbed.application.workload import application_objects
 from ecotone.testbed.bed import Bed
-from ecotone.testbed.processes import wait_until
 from testbed_real.seeing import objects
+from testbed_real.waiting import wait_until
 
 pytestmark = [pytest.mark.testbed, pytest.mark.slow]
 WHERE = "moving"

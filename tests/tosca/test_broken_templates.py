@@ -56,6 +56,7 @@ def test_the_place_is_where_the_offending_word_stands(name: str, monkeypatch: py
         assert found.startswith(word[1]) or "redefined" in problem.message or "lacks" in problem.message, str(problem)
 
 
+@pytest.mark.lasting
 def test_the_command_prints_all_of_them_and_leaves_with_two() -> None:
     command = [sys.executable, "-c", "import sys; from ecotone.cli import main; sys.exit(main())"]
     for verb in ("validate", "compile", "graph"):

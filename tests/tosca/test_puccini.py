@@ -97,6 +97,7 @@ def test_every_disagreement_names_its_clause() -> None:
         assert set(entry) == {"differs", "clause", "reason"}, name
 
 
+@pytest.mark.lasting
 def test_both_read_a_sample_alike(folder: Path) -> None:
     compare(SAMPLE, folder)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ecotone.cli.terminal.safe import printable
-from ecotone.model.errors import InputError, OutsideError
+from ecotone.model.errors import InputError, OutsideError, RestlessError
 
 if TYPE_CHECKING:
     import typer
@@ -68,8 +68,7 @@ VERBS: dict[str, dict[str, str]] = {
     },
     "cluster.live_loop": {
         "status": (
-            "Tells for every application whether measurements are fresh, the loop is at "
-            "work, and what its moves brought."
+            "Tells of every application if measurements are fresh and believed, and what the loop does and brought."
         ),
         "moves": "Lists recent moves, newest first, with predicted and measured gain.",
     },
@@ -251,6 +250,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         return _say(str(error), WRONG)
     except OutsideError as error:
         return _say(str(error), OUTSIDE)
+    except RestlessError as error:
+        return _say(str(error), BUG)
     except SystemExit as ending:
         if isinstance(ending.__context__, OSError):  # rich ends the process when its output is gone
             raise ending.__context__ from None

@@ -12,6 +12,7 @@ from ecotone.model.state import ClusterState
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
 from ecotone.scheduling.plugin import COUNTS_WAITING, Cycle
+from ecotone.scheduling.redundancy.choice import stay_redundant
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,10 @@ def cost_here(framework: Framework, state: ClusterState, pod: Pod) -> float | No
 
 def _compare(framework: Framework, state: ClusterState, pod: Pod, row: int) -> Appraisal | None:
     evaluation = Evaluation(framework, Cycle(state, replace(pod, node=None, bound_at=None)))
-    if not evaluation.fits(row) or len(evaluation.feasible) < 2:
+    if not evaluation.fits(row):
+        return None
+    stay_redundant(evaluation, row)
+    if len(evaluation.feasible) < 2:
         return None
     best = evaluation.best()
     if best is None or best == row:

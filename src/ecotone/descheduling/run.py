@@ -24,6 +24,7 @@ from ecotone.model.state import ClusterState
 from ecotone.scheduling.decide import framework_of
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
 from ecotone.scheduling.profiles.profile import Profile
+from ecotone.scheduling.redundancy.choice import misses_one
 from ecotone.scheduling.reservations import Reservations
 
 
@@ -35,7 +36,7 @@ class Run:
         self.ledger = Ledger(self.state, settings)
         self.missing = Missing(self.state, settings.unmeasured)
         self.moves: list[Evict] = []
-        Reservations(self.state)  # what earlier moves hold is not free for new ones
+        Reservations(self.state, share=None)  # what earlier moves hold is not free for new ones
 
     @property
     def full(self) -> bool:
@@ -152,10 +153,22 @@ class Run:
         """Pods of the workload that answer, wherever they are."""
         return sum(each.ready and not each.deleting for each in self.pods_of(pod.kind.workload))
 
+    def _needed_meanwhile(self, pod: Pod) -> bool:
+        """True if nobody serves while the pod is replaced, or those that do are too close together for their number."""
+        if self._ready_replicas(pod) <= 1:
+            return True
+        if not self.framework.keeps_redundancy:
+            return False
+        self.state.lift(pod.key)
+        try:
+            return misses_one(self.state, pod.kind)
+        finally:
+            self.state.put_pod(pod)
+
     def accept(self, appraisal: Appraisal, *, forward: bool = True) -> None:
         """`forward`: the pod counts at its target from now on."""
         pod, gain, unit = appraisal.pod, appraisal.gain, appraisal.unit
-        surge = self.settings.single_replicas == "surge" and self._ready_replicas(pod) <= 1
+        surge = self.settings.single_replicas == "surge" and self._needed_meanwhile(pod)
         self.moves.append(
             Evict(pod.key, pod.node or "", appraisal.target, gain, unit, appraisal.sentence(), uid=pod.uid, surge=surge)
         )

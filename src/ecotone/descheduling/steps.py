@@ -11,7 +11,7 @@ lost, doubled or unrelated events and restarts do no harm.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ecotone.model.objects import WorkloadKey
 from ecotone.model.snapshot import Snapshot
@@ -30,12 +30,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class StepPlan:
-    """`gain` is what the whole plan brings, `made` how many steps it had."""
+    """`gain` is what the whole plan brings, `made` how many steps it had; `moving`: the workloads of its last stage."""
 
     steps: tuple[Step, ...] = ()
     since: float = 0.0
     gain: float = 0.0
     made: int = 0
+    moving: tuple[str, ...] = ()
 
     def as_memory(self) -> Mapping[str, object]:
         return {
@@ -43,7 +44,13 @@ class StepPlan:
             "since": self.since,
             "gain": self.gain,
             "made": self.made,
+            "moving": list(self.moving),
         }
+
+    def after(self, begun: Sequence[Step]) -> StepPlan:
+        """What is left of it once these have begun: they are its stage then."""
+        moving = tuple(sorted({step.workload for step in begun})) or self.moving
+        return replace(self, steps=left(self.steps, begun), moving=moving)
 
 
 def plan_in(memory: Mapping[str, object]) -> StepPlan:
@@ -57,7 +64,8 @@ def from_memory(memory: object) -> StepPlan:
         return StepPlan()
     try:
         steps = tuple(Step(*map(str, each)) for each in memory["steps"])
-        return StepPlan(steps, float(memory["since"]), float(memory["gain"]), int(memory["made"]))
+        moving = tuple(str(workload) for workload in memory.get("moving", ()))
+        return StepPlan(steps, float(memory["since"]), float(memory["gain"]), int(memory["made"]), moving)
     except (KeyError, TypeError, ValueError):
         return StepPlan()
 

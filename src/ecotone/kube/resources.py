@@ -82,6 +82,20 @@ SUBJECT_ACCESS_REVIEWS = Resource(
 NETWORK_MAPS = Resource("ecotone.dev", "v1alpha1", "networkmaps", "NetworkMap", namespaced=False)
 RESERVATIONS = Resource("ecotone.dev", "v1alpha1", "reservations", "Reservation")
 APP_GROUPS = Resource("ecotone.dev", "v1alpha1", "appgroups", "AppGroup")
+ADMISSION_POLICIES = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicy",
+    namespaced=False,
+)
+ADMISSION_BINDINGS = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingadmissionpolicybindings",
+    "ValidatingAdmissionPolicyBinding",
+    namespaced=False,
+)
 HPAS = Resource("autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler")
 
 # What a decision reads beside nodes and pods: a one-off look at a cluster and a running scheduler must read the same.

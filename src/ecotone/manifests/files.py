@@ -44,13 +44,19 @@ def read_paths(
     now: float | None = None,
     max_age: float | None = None,
     seed: int | None = None,
+    trusted: bool = False,
     stdin: BinaryIO | None = None,
     notes: list[str] | None = None,
     amend: Amend | None = None,
     watch: WatchFile | None = None,
 ) -> Snapshot:
-    """The snapshot that these files describe. `notes` collects what a person should know about it."""
-    store = read_objects(paths, now=now, max_age=max_age, seed=seed, stdin=stdin, notes=notes, amend=amend, watch=watch)
+    """The snapshot that these files describe. `notes` collects what a person should know about it.
+
+    `trusted`: what an owner says of his pods' use is believed in all namespaces, not in his own alone.
+    """
+    store = read_objects(
+        paths, now=now, max_age=max_age, seed=seed, trusted=trusted, stdin=stdin, notes=notes, amend=amend, watch=watch
+    )
     return store.sink.freeze()
 
 
@@ -60,6 +66,7 @@ def read_objects(
     now: float | None = None,
     max_age: float | None = None,
     seed: int | None = None,
+    trusted: bool = False,
     stdin: BinaryIO | None = None,
     notes: list[str] | None = None,
     amend: Amend | None = None,
@@ -85,6 +92,7 @@ def read_objects(
         max_age=_first(max_age, None if state is None else state.max_age, DEFAULT_MAX_AGE),
         seed=int(_first(seed, None if state is None else state.seed, 0)),
     )
+    cluster.vouched = trusted or (state is not None and state.vouched)
     store = ObjectStore(cluster, dumped=state is not None)
     objects = [each for each in found if each.kind != "SnapshotState"]
     _refuse_cycles(objects)

@@ -29,6 +29,8 @@ LATENCIES = PREFIX + "latencies"
 BANDWIDTHS = PREFIX + "bandwidths"
 LOSSES = PREFIX + "losses"
 MEASURED_AT = PREFIX + "measured-at"
+MEASURED_FROM = PREFIX + "measured-from"
+ERRORS = PREFIX + "errors"
 COORDINATES = PREFIX + "coordinates"
 TIER = PREFIX + "tier"
 PRICE = PREFIX + "price-per-hour"
@@ -39,6 +41,7 @@ REQUESTS = PREFIX + "requests"
 CALLS = PREFIX + "calls"
 EDGE_SHARE = PREFIX + "edge-share"
 TARGET_LATENCY = PREFIX + "target-latency"
+REDUNDANCY = PREFIX + "redundancy"
 AFFINITY = PREFIX + "affinity"
 DEADLINES = PREFIX + "deadlines"
 SOFT_DEADLINES = PREFIX + "soft-deadlines"
@@ -65,17 +68,18 @@ SYNCHRONOUS = {
     "synchronous": True,
     "asynchronous": False,
 }
-_LATENCY_PREFIXES = ("network-cost-", "l-", "network-latency.")
-_BANDWIDTH_PREFIXES = ("network-bandwidth.",)
-_LOSS_PREFIXES = ("packet-loss.",)
+LEVELS_OF_REDUNDANCY = ("none", "node", "zone")
+LATENCY_PREFIXES = ("network-cost-", "l-", "network-latency.")
+BANDWIDTH_PREFIXES = ("network-bandwidth.",)
+LOSS_PREFIXES = ("packet-loss.",)
 _DAFF = "daff-"
-_TRAFFIC_PREFIXES = (_DAFF, "traff-", "traffic.", "traffic-")
-_REQUESTS_PREFIXES = ("rps.",)
-_AFFINITY_PREFIXES = ("saff-",)
+TRAFFIC_PREFIXES = (_DAFF, "traff-", "traffic.", "traffic-")
+REQUESTS_PREFIXES = ("rps.",)
+AFFINITY_PREFIXES = ("saff-",)
 _SIBLINGS = (
     *("available-cpu", "available-memory", "cpu-usage", "memory-usage", "index"),
-    *(*_LATENCY_PREFIXES, *_BANDWIDTH_PREFIXES, *_LOSS_PREFIXES, *_TRAFFIC_PREFIXES, *_REQUESTS_PREFIXES),
-    *_AFFINITY_PREFIXES,
+    *(*LATENCY_PREFIXES, *BANDWIDTH_PREFIXES, *LOSS_PREFIXES, *TRAFFIC_PREFIXES, *REQUESTS_PREFIXES),
+    *AFFINITY_PREFIXES,
 )
 _READ = (PREFIX, APP_GROUP, *_SIBLINGS)
 # Ours, but told by a decision or a dump, not by whoever wrote the object.
@@ -153,23 +157,23 @@ def memory_usage(notes: Notes) -> float | None:
 
 
 def latencies(notes: Notes) -> dict[str, float] | None:
-    return _per_peer(notes, LATENCIES, _LATENCY_PREFIXES)
+    return _per_peer(notes, LATENCIES, LATENCY_PREFIXES)
 
 
 def bandwidths(notes: Notes) -> dict[str, float] | None:
-    return _per_peer(notes, BANDWIDTHS, _BANDWIDTH_PREFIXES)
+    return _per_peer(notes, BANDWIDTHS, BANDWIDTH_PREFIXES)
 
 
 def losses(notes: Notes) -> dict[str, float] | None:
     """Shares between 0 and 1; the siblings write percent."""
     if LOSSES in notes:
         return json_numbers(notes[LOSSES])
-    found = _per_peer(notes, LOSSES, _LOSS_PREFIXES)
+    found = _per_peer(notes, LOSSES, LOSS_PREFIXES)
     return None if found is None else {peer: value / 100.0 for peer, value in found.items()}
 
 
 def traffic(notes: Notes) -> dict[str, float] | None:
-    return _per_peer(notes, TRAFFIC, _TRAFFIC_PREFIXES)
+    return _per_peer(notes, TRAFFIC, TRAFFIC_PREFIXES)
 
 
 def perhaps_proxies(notes: Notes) -> list[str]:
@@ -180,7 +184,7 @@ def perhaps_proxies(notes: Notes) -> list[str]:
 
 def requests(notes: Notes) -> dict[str, float] | None:
     """Requests per second and peer: what a service mesh counts beside the bytes."""
-    return _per_peer(notes, REQUESTS, _REQUESTS_PREFIXES)
+    return _per_peer(notes, REQUESTS, REQUESTS_PREFIXES)
 
 
 def calls(notes: Notes) -> dict[str, float] | None:
@@ -198,8 +202,14 @@ def target_latency(notes: Notes) -> float | None:
     return milliseconds(notes.get(TARGET_LATENCY))
 
 
+def redundancy(notes: Notes) -> str | None:
+    """What the owner wants a workload's replicas to survive."""
+    given = notes.get(REDUNDANCY, "").strip().lower()
+    return given if given in LEVELS_OF_REDUNDANCY else None
+
+
 def affinity(notes: Notes) -> dict[str, float] | None:
-    return _per_peer(notes, AFFINITY, _AFFINITY_PREFIXES)
+    return _per_peer(notes, AFFINITY, AFFINITY_PREFIXES)
 
 
 def _per_peer(notes: Notes, ours: str, prefixes: tuple[str, ...]) -> dict[str, float] | None:
@@ -317,6 +327,7 @@ def unreadable(notes: Notes) -> list[str]:
         MAX_LATENCY: milliseconds(notes.get(MAX_LATENCY)),
         EDGE_SHARE: edge_share(notes),
         TARGET_LATENCY: target_latency(notes),
+        REDUNDANCY: redundancy(notes),
         COORDINATES: coordinates(notes),
         INDEX: index(notes),
         PRICE: number(notes.get(PRICE)),

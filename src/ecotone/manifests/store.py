@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from ecotone.manifests import keys, wire
+from ecotone.manifests.measured_keys import without_measured
 from ecotone.manifests.reading import cluster_objects, storage
 from ecotone.manifests.reading.nodes import attachable, to_node
 from ecotone.manifests.reading.pods import (
@@ -60,10 +61,14 @@ Value = TypeVar("Value")
 
 
 class ObjectStore(Generic[Sink]):
-    """`dumped`: the objects are those of a dumped snapshot, which says more than an API server would."""
+    """`dumped`: the objects are those of a dumped snapshot, which says more than an API server would.
+
+    `believes`: whether measured keys count. Whoever changes it puts every object again.
+    """
 
     def __init__(self, sink: Sink, *, dumped: bool = False) -> None:
         self.sink = sink
+        self.believes = True
         self.interner = Interner(dumped=dumped)
         self.app_groups: dict[str, wire.AppGroup] = {}
         self.clusters: dict[str, wire.Cluster] = {}
@@ -82,6 +87,7 @@ class ObjectStore(Generic[Sink]):
         self._proxies = InputProxies()
         self._apps: dict[tuple[str, str], set[str]] = {}
         self._of: dict[WorkloadKey, set[str]] = {}
+        self._told: dict[str, Mapping[str, Mapping[str, str]]] = {}
         self._figures: dict[WorkloadKey, Mapping[str, str]] = {}
         self._without_figures: dict[WorkloadKey, Workload] = {}
 
@@ -158,7 +164,7 @@ class ObjectStore(Generic[Sink]):
     # Nodes
 
     def _node(self, given: wire.Node) -> Node:
-        return to_node(given, attachable=self._attachable.get(given.metadata.name))
+        return to_node(given, attachable=self._attachable.get(given.metadata.name), believed=self.believes)
 
     def _put_attachable(self, name: str, limits: dict[str, int]) -> None:
         self._attachable[name] = limits
@@ -173,8 +179,9 @@ class ObjectStore(Generic[Sink]):
         if kind == "ReplicaSet" and controller_of(given.metadata) is not None:
             self.sink.drop_workload(WorkloadKey(namespace_of(given.metadata), given.metadata.name, kind))
             return
-        plain = to_workload(kind, given)
-        self._proxies.hear(plain, {**given.spec.template.metadata.annotations, **given.metadata.annotations})
+        plain = to_workload(kind, given, believed=self.believes)
+        notes = {**given.spec.template.metadata.annotations, **given.metadata.annotations}
+        self._proxies.hear(plain, notes if self.believes else without_measured(notes))
         workload = self._with_figures(self._proxies.resolved(plain.key, self._proxy_node) or plain)
         before = self.sink.workloads.get(workload.key)
         self.sink.put_workload(workload)
@@ -245,7 +252,7 @@ class ObjectStore(Generic[Sink]):
             self._drop_pod(key)
             return
         bare = _is_bare(pod)
-        said = self._statements.read(pod.kind.workload, given) if bare else None
+        said = self._statements.read(pod.kind.workload, given, believed=self.believes) if bare else None
         before = self._pods.get(key)
         alike = before is not None and before.kind is pod.kind and before.owner == pod.owner
         if alike and self._statements.is_what_it_says(key, said):
@@ -403,13 +410,11 @@ class ObjectStore(Generic[Sink]):
                 self._set_reservation(key, cluster_objects.to_reservation(given))
             case "AppGroup":
                 self._set_app_group(key, cluster_objects.to_app_group(given))
-                last = self.app_groups.get(key)
-                self._set_figures(
-                    namespace_of(meta),
-                    {} if last is None else cluster_objects.group_figures(last),
-                    cluster_objects.group_figures(given),
-                )
                 self.app_groups[key] = given
+                told = cluster_objects.group_figures(given) if self.believes else {}
+                self._set_figures(namespace_of(meta), self._told.pop(key, {}), told)
+                if told:
+                    self._told[key] = told
             case "Cluster":
                 self.clusters[meta.name] = given
 
@@ -433,9 +438,8 @@ class ObjectStore(Generic[Sink]):
                 self._set_reservation(key, None)
             case "AppGroup":
                 self._set_app_group(key, None)
-                gone = self.app_groups.pop(key, None)
-                if gone is not None:
-                    self._set_figures(namespace_of(gone.metadata), cluster_objects.group_figures(gone), {})
+                self.app_groups.pop(key, None)
+                self._set_figures(key.rpartition("/")[0], self._told.pop(key, {}), {})
             case "Cluster":
                 self.clusters.pop(key, None)
 

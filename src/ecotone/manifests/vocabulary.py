@@ -43,6 +43,14 @@ OURS: dict[str, Key] = {
         f"{NODE}, {WORKLOAD}", ANNOTATION, "RFC 3339 time",
         "When the oldest value beside it was measured; what is older than `--max-age` is unknown.", written=True,
     ),
+    keys.MEASURED_FROM: Key(
+        f"{NODE}, {WORKLOAD}", ANNOTATION, "RFC 3339 time", "Kept for the monitor: since when the values are measured.",
+        written=True,
+    ),
+    keys.ERRORS: Key(
+        f"{NODE}, {WORKLOAD}", ANNOTATION, "JSON object", "Kept for the monitor: how far the values beside it may be off.",
+        written=True,
+    ),
     keys.CPU_USAGE: Key(WORKLOAD, ANNOTATION, "quantity", "CPU in use, average per pod.", written=True),
     keys.MEMORY_USAGE: Key(WORKLOAD, ANNOTATION, "quantity", "Memory in use, average per pod.", written=True),
     keys.TRAFFIC: Key(
@@ -53,6 +61,10 @@ OURS: dict[str, Key] = {
     keys.CALLS: Key(WORKLOAD, ANNOTATION, _PEERS, "Requests per second sent to the peer: the direction.", written=True),
     keys.EDGE_SHARE: Key(WORKLOAD, ANNOTATION, "0 to 1", "QoS target: the share of its pods promised to the edge."),
     keys.TARGET_LATENCY: Key(WORKLOAD, ANNOTATION, "`50ms`, `1.5s`, or milliseconds", "QoS target: mean latency of its pods."),
+    keys.REDUNDANCY: Key(
+        WORKLOAD, ANNOTATION, "`none`, `node` or `zone`",
+        "What its replicas are kept apart for: nothing, the loss of any node, the loss of any zone as well.",
+    ),
     keys.AFFINITY: Key(TEMPLATE, ANNOTATION, _PEERS, "Priority of the channel to the peer (static affinity), on both ends."),
     keys.DEADLINES: Key(TEMPLATE, ANNOTATION, _PEERS, "Longest round trip to the peer, in milliseconds."),
     keys.SOFT_DEADLINES: Key(TEMPLATE, ANNOTATION, _PEERS, "The same, but a node beyond it is dearer, not impossible."),
@@ -71,7 +83,10 @@ OURS: dict[str, Key] = {
     ),
     keys.EXTERNAL: Key(WORKLOAD, ANNOTATION, "text", "The workload is an output proxy and stands in for this service outside."),
     "ecotone.dev/descheduling": Key(POD, ANNOTATION, "`disabled`", "The pod is never moved."),
-    "ecotone.dev/reaches": Key("Namespace", LABEL, "`true`", "Its pods may reach the ports of our programs."),
+    "ecotone.dev/reaches": Key(
+        "Namespace, Pod", LABEL, "`true`",
+        "May reach the ports of our programs: all pods of the namespace, or a pod beside the programs.",
+    ),
     keys.WHY: Key(POD, ANNOTATION, "text", "Why the pod is on its node; set in the same write as the node.", written=True),
     keys.NONZERO: Key(
         POD, ANNOTATION, "JSON object",

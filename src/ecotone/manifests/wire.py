@@ -536,6 +536,7 @@ class ReservationSpec(Wire):
     resources: Quantities = {}
     replaces_uid: str = msgspec.field(default="", name="replacesUID")
     expires: str = ""
+    priority: Int64 = 0
 
 
 class ReservationStatus(Wire):
@@ -558,6 +559,8 @@ class SnapshotState(Wire):
     memory: dict[str, Any] = {}
     last_moves: dict[str, float] = {}
     assumed: list[str] = []
+    vouched: bool = False
+    """Whether somebody answered for what was measured; else an owner's figures count in his own namespace alone."""
 
 
 class Kind(msgspec.Struct, frozen=True):

@@ -3,6 +3,8 @@
 A measurement says what was not in use at that moment. Pods that came since are not in it, so their usage is taken off; a
 pod judged as if removed gives its own back. Where nothing usable was measured, the requests of the pods on the node are the
 next best figure: allocatable minus requested.
+
+Who asks matters: what another tenant says of his own pods is believed by nobody else (`ClusterState.vouched`).
 """
 
 from __future__ import annotations
@@ -17,16 +19,16 @@ from ecotone.model.columns.network import FUTURE, is_stale
 from ecotone.model.state import ClusterState
 
 
-def available(state: ClusterState, rows: Rows) -> Floats:
-    """CPU (millicores) and memory (bytes) not in use, one line per row."""
+def available(state: ClusterState, rows: Rows, *, by: str) -> Floats:
+    """CPU (millicores) and memory (bytes) not in use, one line per row, as counted by a pod of the namespace `by`."""
     if len(rows) == 1:
-        return np.array([available_at(state, int(rows[0]))])
+        return np.array([available_at(state, int(rows[0]), by=by)])
     nodes, usage = state.nodes, state.usage
     whole = rows is nodes.all_rows
     now = _measured(state)
     measured = nodes.measured if whole else nodes.measured[rows]
     if usage.recent and now.anything:
-        measured = measured - recent_use(state, rows)
+        measured = measured - recent_use(state, rows, by=by)
     if now.everything:
         return measured
     by_requests = (
@@ -69,16 +71,16 @@ def _look(state: ClusterState) -> _Measured:
     return _Measured(known, bool(known.all()), bool(known.any()))
 
 
-def recent_use(state: ClusterState, rows: Rows) -> Floats:
+def recent_use(state: ClusterState, rows: Rows, *, by: str) -> Floats:
     """Usage of the pods that the measurements do not contain yet."""
     total = np.zeros((len(state.nodes), 2))
     for kind, counts in state.usage.recent.items():
         places, amounts = counts.vectors
-        total[places] += np.multiply.outer(amounts, state.pod_usage(kind))
+        total[places] += np.multiply.outer(amounts, state.usage_counted_by(by, kind))
     return total if rows is state.nodes.all_rows else total[rows]
 
 
-def available_at(state: ClusterState, row: int) -> tuple[float, float]:
+def available_at(state: ClusterState, row: int, *, by: str) -> tuple[float, float]:
     """The same for a single node, which batches ask after every placement."""
     nodes = state.nodes
     fresh = not is_stale(nodes.nodes[row].measured_at, now=state.now, max_age=state.max_age)
@@ -89,7 +91,7 @@ def available_at(state: ClusterState, row: int) -> tuple[float, float]:
     for kind, counts in state.usage.recent.items():
         count = counts.get(row, 0)
         if count:
-            use = state.pod_usage(kind)
+            use = state.usage_counted_by(by, kind)
             new_cpu += count * use[0]
             new_memory += count * use[1]
     return (

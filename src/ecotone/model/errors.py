@@ -1,8 +1,8 @@
 """The few ways things go wrong, told apart by whose fault it is.
 
 `InputError` is the user's: it names the place and what to write instead, and the command line answers it with one line
-and exit code 2. `OutsideError` is the world's (API server, Prometheus): exit code 3. Anything else is a bug of ours and
-keeps its traceback.
+and exit code 2. `OutsideError` is the world's (API server, Prometheus): exit code 3. `RestlessError` is a policy's, ours or
+somebody else's: exit code 4. Anything else is a bug of ours, has that code too, and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -44,6 +44,10 @@ class InputError(EcotoneError):
 
 class OutsideError(EcotoneError):
     """The world beyond this program failed: unreachable, refusing, or answering nonsense."""
+
+
+class RestlessError(EcotoneError):
+    """A policy that decides and decides while the clock of the simulator stands still."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:

@@ -251,6 +251,8 @@ class Workload:
     calls: Mapping[str, float] | None = field(default=None, hash=False)
     edge_share: float | None = None
     target_latency_ms: float | None = None
+    redundancy: str | None = None
+    """What its owner declares: `none`, `node` or `zone`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,3 +342,4 @@ class Reservation(msgspec.Struct, frozen=True):
     replaces_uid: str
     expires: float
     taken_by: str = ""
+    priority: int = 0

@@ -53,6 +53,7 @@ class Snapshot:
     kind_counts: Mapping[PodKind, int] = field(default_factory=dict)
     named: Mapping[tuple[str, str], tuple[PodKind, ...]] = field(default_factory=dict)
     app_groups: tuple[AppGroup, ...] = ()
+    vouched: bool = True
 
     def pods(self) -> Iterator[Pod]:
         """Every pod that is not finished: bound ones node by node, then those on vanished nodes, then the waiting."""

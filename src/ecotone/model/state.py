@@ -60,6 +60,8 @@ class ClusterState:
         self.storage_classes: dict[str, StorageClass] = {}
         self.reservations: tuple[Reservation, ...] = ()
         self.app_groups: tuple[AppGroup, ...] = ()
+        self.vouched = True
+        """Whether somebody answers for what is measured. If not, an owner's figures count in his own namespace alone."""
         self.last_moves: dict[WorkloadKey, float] = {}
         self.memory: dict[str, object] = {}
         self.notes: dict[str, object] = {}
@@ -288,6 +290,12 @@ class ClusterState:
             )
         return found
 
+    def usage_counted_by(self, namespace: str, kind: PodKind) -> tuple[float, float]:
+        """The same as a pod of this namespace counts it: of another's pods only what they request, unless it is vouched."""
+        if self.vouched or kind.namespace == namespace:
+            return self.pod_usage(kind)
+        return float(kind.spec.request("cpu")), float(kind.spec.request("memory"))
+
     def fresh(self, measured: Measured | None) -> float | None:
         """The value of a measurement that can be used, else None."""
         if measured is None or not known(measured.value):
@@ -417,6 +425,7 @@ class ClusterState:
             kind_counts=self.kind_counts.copy(),
             named=self.named.copy(),
             app_groups=self.app_groups,
+            vouched=self.vouched,
         )
 
     @staticmethod
@@ -442,6 +451,7 @@ class ClusterState:
         state.kind_counts = dict(snapshot.kind_counts)
         state.named = dict(snapshot.named)
         state.app_groups = snapshot.app_groups
+        state.vouched = snapshot.vouched
         state._network = snapshot.network
         state._homes = None
         return state

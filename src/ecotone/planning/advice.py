@@ -15,33 +15,38 @@ from typing import Any
 import numpy as np
 
 from ecotone.descheduling.plans.limits import Care, limits_of, pods_by_workload
+from ecotone.descheduling.plans.plan import CUT
 from ecotone.descheduling.run import Run
 from ecotone.model.arrays import Ints, Mask
 from ecotone.model.objects import WorkloadKey
 from ecotone.model.snapshot import Snapshot
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
 from ecotone.scheduling.profiles.profile import Profile
+from ecotone.scheduling.response.budget import Budget
 from ecotone.scheduling.response.call_graph import SAME_NODE, CallGraph
+from ecotone.scheduling.response.constraints import Limits
 from ecotone.scheduling.response.graph import applications
 from ecotone.scheduling.response.prediction import Prediction
-from ecotone.scheduling.response.search import Limits, Search
+from ecotone.scheduling.response.search import Search
 
 PREFER_SAME_NODE = "PreferSameNode"
 RULES = ("plans", "targets")  # those that think in predicted response times
 LEAST_MS, LEAST_SHARE = 1.0, 0.1  # what somebody notices, and what is worth a change
 _SITE = 0.05  # of all requests: fewer are no site to serve by itself
 _MOST_SITES = 5
+_PARTS = 8  # each search for an advice has this part of a round's budget
 _TRIFLE = 0.02  # of the gain: a Service that earns less is left as it is
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """`here`: ms per request of the best placement as things are, `there`: with the change."""
+    """`here`: ms per request of the best placement as things are, `there`: with the change; `cut`: as far as was looked."""
 
     services: tuple[str, ...]
     here: float
     there: float
     replicas: Mapping[WorkloadKey, int] = field(default_factory=dict)
+    cut: bool = False
 
     def __str__(self) -> str:
         changes = (
@@ -49,7 +54,8 @@ class Advice:
         )
         if self.replicas:
             changes.append(", ".join(f"{count} replicas of {key}" for key, count in self.replicas.items()))
-        return f"{' and '.join(changes)}: {self.there:.4g} ms per request instead of {self.here:.4g} ms"
+        cut = f" ({CUT})" if self.cut else ""
+        return f"{' and '.join(changes)}: {self.there:.4g} ms per request instead of {self.here:.4g} ms{cut}"
 
     def concerns(self, namespace: str | None) -> bool:
         """True if everything it would change is of this namespace; None stands for all."""
@@ -62,6 +68,7 @@ class Advice:
             "replicas": {str(key): count for key, count in self.replicas.items()},
             "ms": self.there,
             "insteadOfMs": self.here,
+            **({"cut": True} if self.cut else {}),
         }
 
 
@@ -80,6 +87,7 @@ class _Advisor:
     def __init__(self, snapshot: Snapshot, profile: Profile, settings: DeschedulerSettings) -> None:
         self.run = Run(snapshot, profile, settings)
         self._pods = pods_by_workload(self.run.state)
+        self._budget = settings.budget // _PARTS
 
     def about(self, application: CallGraph) -> list[Advice]:
         movable = np.array(
@@ -92,25 +100,28 @@ class _Advisor:
         limits = limits_of(
             self.run.framework, self.run.state, application, self._pods, movable=movable, care=Care(moveMs=0.0)
         )
-        here = _best(application, limits)
+        budgets = [Budget(self._budget) for _ in range(4)]
+        here = _best(application, limits, budgets[0])
         found = []
         near = [number for number in range(len(movable)) if self._could_be_near(application, number)]
         nearer = _balanced(application, near)
-        there = _best(nearer, limits)
+        there = _best(nearer, limits, budgets[1])
         if _worth(here, there):
-            kept = self._trimmed(application, limits, near, here, there)
-            there = _best(_balanced(application, kept), limits)
-            found.append(Advice(self._services(application, kept), here, there))
+            kept = self._trimmed(application, limits, near, budgets[2], here=here, there=there)
+            there = _best(_balanced(application, kept), limits, Budget(self._budget)) if kept != near else there
+            cut = any(each.cut for each in budgets)
+            found.append(Advice(self._services(application, kept), here, there, cut=cut))
         each = _at_each_site(nearer, limits, movable)
         if each is not None:
-            more = _best(each, limits)
+            more = _best(each, limits, budgets[3])
             if _worth(min(here, there), more):
                 counts = {
                     kind.workload: int(each.replicas[number])
                     for number, kind in enumerate(application.kinds)
                     if each.replicas[number] != application.replicas[number]
                 }
-                found.append(Advice(self._services(application, near), here, more, counts))
+                cut = any(each.cut for each in budgets)
+                found.append(Advice(self._services(application, near), here, more, counts, cut))
         return found
 
     def _could_be_near(self, application: CallGraph, number: int) -> bool:
@@ -126,19 +137,23 @@ class _Advisor:
         )
 
     @staticmethod
-    def _trimmed(application: CallGraph, limits: Limits, near: list[int], here: float, there: float) -> list[int]:
-        """Without the Services that earn next to nothing."""
+    def _trimmed(
+        application: CallGraph, limits: Limits, near: list[int], budget: Budget, *, here: float, there: float
+    ) -> list[int]:
+        """Without the Services that earn next to nothing, as far as the budget goes."""
         kept = list(near)
         for number in near:
             without = [each for each in kept if each != number]
-            if without and _best(_balanced(application, without), limits) - there <= _TRIFLE * (here - there):
+            if budget.over:
+                break
+            if without and _best(_balanced(application, without), limits, budget) - there <= _TRIFLE * (here - there):
                 kept = without
         return kept
 
 
-def _best(application: CallGraph, limits: Limits) -> float:
+def _best(application: CallGraph, limits: Limits, budget: Budget) -> float:
     prediction = Prediction(application)
-    target = Search(application, prediction, limits).best()
+    target = Search(application, prediction, limits, budget).best()
     return float(prediction.cost(target[np.newaxis].astype(np.float64))[0])
 
 

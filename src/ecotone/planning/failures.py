@@ -17,6 +17,6 @@ def single_points_of_failure(state: ClusterState) -> list[str]:
         if len(rows) == 1 and sum(rows.values()) > 1:
             found.setdefault(state.nodes.names[next(iter(rows))], []).append("/".join(name))
     return [
-        f"if node {node} fails, all replicas of {', '.join(workloads)} are gone (`apart` keeps them on two nodes)"
+        f"if node {node} fails, all replicas of {', '.join(workloads)} are gone"
         for node, workloads in sorted(found.items())
     ]

@@ -27,6 +27,7 @@ from ecotone.scheduling.plugin import DESCRIBE, Cycle, Hold, Refusal
 from ecotone.scheduling.profiles import registry
 from ecotone.scheduling.profiles.policies import Policy, resolve
 from ecotone.scheduling.profiles.profile import Profile
+from ecotone.scheduling.redundancy.choice import GIVEN_UP, Kept, choose_among_redundant
 from ecotone.scheduling.reservations import Reservations, without_ending
 from ecotone.scheduling.within_bounds import places_within_bounds, too_far
 
@@ -224,6 +225,7 @@ class _Round:
     def _place(self, run: Sequence[Pod]) -> None:
         """Pods of one kind, one after the other; what one placement leaves unchanged is not computed again."""
         evaluation: Evaluation | None = None
+        kept = Kept()
         for position, pod in enumerate(run):
             if self.reservations and self._takes_reserved_place(pod):
                 evaluation = None
@@ -233,23 +235,45 @@ class _Round:
                 continue
             if evaluation is None:
                 evaluation = self._evaluate(pod)
+                kept = choose_among_redundant(evaluation)
             row = evaluation.best() if evaluation.refusal is None else None
-            alone = not self.batch or bool(self.nominated)
+            alone = not self.batch or bool(self.nominated) or not kept.settled
             if row is not None:
-                placed = self._commit(pod, row, evaluation)
+                placed = self._commit(pod, row, evaluation, gives_up=kept.given_up)
                 if placed is not None:
                     self.bound[pod.key] = placed
                 if placed is None or alone or position + 1 == len(run):
                     evaluation = None
                 else:
                     evaluation.advance(placed, row, run[position + 1])
-            elif self._fail(pod, evaluation) or alone:
+            elif self._pushes_in(pod) or self._fail(pod, evaluation) or alone:
                 evaluation = None
             else:
                 same = self.decisions[-1]
                 assert isinstance(same, Wait)
                 self.decisions += [replace(same, pod=each.key, uid=each.uid) for each in run[position + 1 :]]
                 return
+
+    def _pushes_in(self, pod: Pod) -> bool:
+        """A pod that fits nowhere takes room that is kept for pods of lower priority, or preempts where that is not enough."""
+        freed = self.reservations.release(pod.spec.priority)
+        if not freed:
+            return False
+        evaluation = self._evaluate(pod)
+        gives_up = choose_among_redundant(evaluation).given_up
+        row = evaluation.best() if evaluation.refusal is None else None
+        node: str | None = None
+        if row is not None:
+            why = "takes room that was kept for pods of lower priority: " + explain_choice(evaluation, row)
+            placed = self._commit(pod, row, evaluation, why=why, gives_up=gives_up)
+            if placed is not None:
+                self.bound[pod.key] = placed
+                node = self.state.nodes.names[row]
+        elif self._fail(pod, evaluation):
+            made = self.decisions[-1]
+            node = made.node if isinstance(made, Preempt) else None
+        self.reservations.hold_again(freed, but=node)
+        return True
 
     def _takes_reserved_place(self, pod: Pod) -> bool:
         """A replacement goes where the move meant it to go, if it still fits there, and waits for others that end there."""
@@ -300,9 +324,13 @@ class _Round:
         evaluation.restrict(crowded.ok, why)
         return evaluation
 
-    def _commit(self, pod: Pod, row: int, evaluation: Evaluation, *, why: str | None = None) -> Pod | None:
+    def _commit(
+        self, pod: Pod, row: int, evaluation: Evaluation, *, why: str | None = None, gives_up: str = ""
+    ) -> Pod | None:
         cycle = evaluation.cycle
         why = why or explain_choice(evaluation, row)
+        if gives_up:
+            why += f"; {GIVEN_UP}: {gives_up}"
         node = self.state.nodes.names[row]
         for plugin in self.framework.reservers:
             refused = plugin.reserve(cycle, row)

@@ -23,6 +23,7 @@ from ecotone.scheduling.evaluation import Evaluation, Term
 from ecotone.scheduling.plugin import Account, Cycle, Describe
 from ecotone.scheduling.profiles.policies import POLICIES, Policy, resolve
 from ecotone.scheduling.profiles.profile import Profile
+from ecotone.scheduling.redundancy.choice import choose_among_redundant
 from ecotone.scheduling.reservations import Reservations
 from ecotone.scheduling.winners import TIE
 
@@ -108,8 +109,12 @@ def _nodes(state: ClusterState, pod: Pod, profile: Profile) -> list[NodeView]:
     gate = framework.refusal_at_the_gate(state, pod)
     if gate is not None:
         return [NodeView(name, False, (gate[1],)) for name in state.nodes.names]
-    Reservations(state).claim(pod)
+    reservations = Reservations(state)
+    reservations.claim(pod)
     evaluation = Evaluation(framework, Cycle(state, pod))
+    if evaluation.refusal is None and not len(evaluation.feasible) and reservations.release(pod.spec.priority):
+        evaluation = Evaluation(framework, Cycle(state, pod))
+    choose_among_redundant(evaluation)
     if evaluation.refusal is not None:
         return [NodeView(name, False, (evaluation.refusal[1].reason,)) for name in state.nodes.names]
     reasons = _reasons(evaluation)

@@ -6,8 +6,8 @@ plans moves is asked about every application among them that channels declare (`
 found as the present ones. Where another placement is faster by what somebody notices, the pods take these places instead;
 everywhere else each pod's own best node stands, with Kubernetes' own scores behind it.
 
-Only workloads all of whose pods are being placed take part. Replicas that were spread stay spread: what one node's failure
-takes down is not for guesses to decide.
+Only workloads all of whose pods are being placed take part. Replicas are kept on several nodes and in several zones as
+everywhere else (`redundancy`).
 """
 
 from __future__ import annotations
@@ -71,9 +71,7 @@ def _improved(
     from ecotone.scheduling.response.search import Search
 
     prediction = Prediction(application)
-    limits = limits_of(
-        framework, state, application, arrived, movable=movable, together=0.0, apart=True, moving=_MOVING
-    )  # fmt: skip
+    limits = limits_of(framework, state, application, arrived, movable=movable, moving=_MOVING, kept=False)
     target = Search(application, prediction, limits).best()
     here, there = prediction.cost(np.stack([application.counts, target]).astype(np.float64)).tolist()
     if here - there < max(LEAST_MS, LEAST_SHARE * here):

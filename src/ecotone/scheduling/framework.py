@@ -44,6 +44,7 @@ from ecotone.scheduling.plugin import (
     ChargesLateness,
     Cost,
     Event,
+    KeepsRedundancy,
     Local,
     Normalize,
     Permit,
@@ -109,6 +110,8 @@ class Framework:
         self.scorers = self._scorers(profile.at("score"))
         self.tie_breakers = self._scorers(profile.tie_break)
         self.cost = self._cost()
+        # Neither a place nor a move may leave a workload on fewer nodes, or in fewer zones, than it should have.
+        self.keeps_redundancy = isinstance(self.cost, KeepsRedundancy) and self.cost.redundancy
         self.settle_seconds = self.cost.settling_seconds() if AWAITS_ARRIVALS.has(self.cost) else 0.0
         self.last_word = next((each for scorer in self.scorers if LAST_WORD.has(each := scorer.plugin)), None)
         self.sorter = self._sorter()

@@ -333,6 +333,13 @@ class WeighsMessages(Plugin, Protocol):
 
 
 @runtime_checkable
+class KeepsRedundancy(Plugin, Protocol):
+    """A cost that says whether replicas are kept on several nodes, and in several zones, whatever that costs."""
+
+    redundancy: bool
+
+
+@runtime_checkable
 class AwaitsArrivals(Plugin, Protocol):
     """A cost that places new applications as wholes: the pods of one that is still being created wait for the rest.
 

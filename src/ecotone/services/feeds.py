@@ -20,6 +20,7 @@ from ecotone.manifests import wire
 from ecotone.manifests.store import ObjectStore
 from ecotone.model.errors import InputError
 from ecotone.model.objects import Pod
+from ecotone.services.belief import Belief
 from ecotone.services.live_cache import LiveCache
 
 log = logging.getLogger(__name__)
@@ -102,10 +103,17 @@ class KindSink:
 
 
 class Feeds:
-    def __init__(self, client: ApiClient, cache: LiveCache, *, silence: float) -> None:
+    """`trust_annotations`: measured keys are believed whoever may have written them."""
+
+    def __init__(self, client: ApiClient, cache: LiveCache, *, silence: float, trust_annotations: bool = False) -> None:
         self._store = ObjectStore(cache)
+        self.belief = Belief(client, trusted=trust_annotations)
+        self._believing = asyncio.Event()
         self._left_out = LeftOut()
-        self._first = [self._mirror(client, resource, silence) for resource in resources.SURROUNDINGS]
+        self._first = [
+            self._mirror(client, resource, silence, turn=self._knows_what_to_believe)
+            for resource in resources.SURROUNDINGS
+        ]
         self._nodes = self._mirror(client, resources.NODES, silence, turn=self._surroundings_are_there)
         self._pods = self._mirror(client, resources.PODS, silence, turn=self._nodes.wait_synced)
         self._synced = asyncio.Event()
@@ -116,6 +124,21 @@ class Feeds:
         sink = KindSink(resource.kind, self._store, self._left_out)
         shape = wire.KINDS[resource.kind].shape
         return Reflector(client, resource, shape, sink, silence=silence, optional=resource in OPTIONAL, turn=turn)
+
+    async def _knows_what_to_believe(self) -> None:
+        await self._believing.wait()
+
+    def _believe(self) -> None:
+        self._store.believes = self._store.sink.state.vouched = self.belief.holds
+        self._believing.set()
+
+    async def _keep_believing_right(self) -> None:
+        """What is measured is taken in anew when belief in it comes or goes; in the order of the first time."""
+        while True:
+            await self.belief.changed()
+            self._believe()
+            for reflector in self.reflectors:
+                await reflector.again()
 
     async def _surroundings_are_there(self) -> None:
         for reflector in self._first:
@@ -142,8 +165,11 @@ class Feeds:
         async with asyncio.TaskGroup() as group:
             for reflector in (self._nodes, self._pods, *self._first):
                 group.create_task(reflector.run())
+            await self.belief.settle()
+            self._believe()
             await self._pods.wait_synced()
             self._synced.set()
+            group.create_task(self._keep_believing_right())
 
     async def wait_synced(self) -> None:
         await self._synced.wait()

@@ -17,6 +17,7 @@ from ecotone.sim.call_tree import Planner
 from ecotone.sim.cluster import READY, SimNode, SimPod, SimService
 from ecotone.sim.control.alike import going_on
 from ecotone.sim.control.autoscaler import PERIOD, Autoscaler
+from ecotone.sim.control.instant import Instant
 from ecotone.sim.control.lifecycle import Lifecycle
 from ecotone.sim.control.monitoring import Monitoring
 from ecotone.sim.control.observation import NAMESPACE, Observer
@@ -30,7 +31,6 @@ from ecotone.sim.scenario.schema import LinkChange, NodeChange, Scenario
 from ecotone.sim.users import Entrance, OpenLoop, User
 
 DRAIN = 60.0
-_ROUNDS = 1000  # of scheduling at one instant: a policy that preempts for ever is a bug, not a reason to hang
 
 Placement = dict[str, dict[str, int]]
 Progress = Callable[[float], None]
@@ -91,6 +91,7 @@ class Simulation:
     def __init__(self, scenario: Scenario, orchestrator: Orchestrator, *, seed: int, monitoring: bool = True) -> None:
         self.scenario = scenario
         self._orchestrator = orchestrator
+        self._instant = Instant(orchestrator.name)
         self.kernel = kernel = Kernel()
         self.nodes = [SimNode(kernel, index, spec) for index, spec in enumerate(scenario.nodes)]
         self._node_index = {node.name: node.index for node in self.nodes}
@@ -256,7 +257,7 @@ class Simulation:
 
     def _schedule(self, _: None) -> None:
         """Place pending pods until nothing more can be placed at this instant."""
-        for _round in range(_ROUNDS):
+        while True:
             self._scheduling_wanted = False
             pending = self.lifecycle.pending
             if not pending:
@@ -277,7 +278,6 @@ class Simulation:
             if not done:
                 self._scheduling_wanted = False
                 return
-        raise RuntimeError(f"policy {self._orchestrator.name} never comes to rest at t={self.kernel.now}")
 
     def _pod(self, key: str) -> SimPod | None:
         return self.lifecycle.by_name.get(key.rpartition("/")[2])
@@ -287,6 +287,7 @@ class Simulation:
         if pod is None or pod.node is not None:
             return 0
         node = self.nodes[self._node_index[decision.node]]
+        self._note_decision("bind", f"{pod.name} to {node.name}")
         self.lifecycle.bind(pod, node, decision.why)
         self.outcome.binds.append(Placed(self.kernel.now, pod.name, pod.service.name, node.name, decision.why))
         observer, key = self.observer, WorkloadKey(NAMESPACE, pod.service.name)
@@ -298,6 +299,7 @@ class Simulation:
     def _preempt(self, decision: Preempt) -> int:
         victims = [pod for key in decision.victims if (pod := self._pod(key)) is not None]
         for pod in victims:
+            self._note_decision("preempt", f"{pod.name} for {decision.pod.rpartition('/')[2]} on {decision.node}")
             self.lifecycle.evict(pod)
         self.outcome.preemptions += len(victims)
         return len(victims)
@@ -329,6 +331,7 @@ class Simulation:
         if pod is None or pod.terminating or pod.node is None or pod.successor is not None:
             return 0
         service = pod.service
+        self._note_decision("evict", f"{pod.name} from {pod.node.name} for {decision.target}")
         # Where an autoscaler sets the replicas, other pods do meanwhile; only the last one is replaced before it goes.
         surge = decision.surge and (service.name not in self.scenario.application.autoscale or len(service.ready) < 2)
         key = WorkloadKey(NAMESPACE, service.name)
@@ -343,6 +346,10 @@ class Simulation:
         else:
             self.lifecycle.evict(pod)
         return 1
+
+    def _note_decision(self, kind: str, what: str) -> None:
+        pods = sum(len(service.pods) for service in self.services)
+        self._instant.count(self.kernel.now, kind, what, pods=pods)
 
     def _reserve(self, pod: SimPod, target: str) -> None:
         spec = pod.service.spec

@@ -1,8 +1,9 @@
 """Nodes: what they have left and how far they are from each other, from node-exporter and the probe.
 
-node-exporter knows nothing of Kubernetes, so a series is matched to a node by the label `node`, else `nodename`, else by
-the host part of `instance`, which may be the node's name or one of its addresses. Two jobs may scrape the same exporter;
-a node then has several candidates and takes the best matched one, never their sum.
+A node's series are those of the node-exporter that runs on it, a probe's those of the node it runs on. Where nobody is asked
+who exposed a series, it is matched to a node by the label `node`, else `nodename`, else by the host part of `instance`, which
+may be the node's name or one of its addresses. Two jobs may scrape the same exporter; a node then has several candidates
+and takes the best matched one, never their sum.
 """
 
 from __future__ import annotations
@@ -11,20 +12,69 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ecotone.manifests.keys import MOST_DIMENSIONS
-from ecotone.telemetry.families import Family, Figure, Kind, Reading
+from ecotone.telemetry.families import (
+    MOST_BYTES,
+    MOST_CORES,
+    SPEAKER_NODE,
+    Family,
+    Figure,
+    Kind,
+    Labels,
+    Reading,
+    believed,
+)
+from ecotone.telemetry.sources.speakers import Speaker, Voices
 
-_OWN = ("node", "nodename", "instance", "job")
+_OWN = (SPEAKER_NODE, "node", "nodename", "instance", "job")
 _PAIR = ("origin", "target")
+MOST_WAITED = 1e6
+"""Seconds of waiting, or probes, a second."""
+_EXPORTERS = Voices(listed=True, name="a node-exporter that --reporter names")
+_PROBES = Voices(probe=True)
 
-IDLE_CPU = Family("node_cpu_seconds_total", by=_OWN, selectors=('mode="idle"',))
-AVAILABLE_MEMORY = Family("node_memory_MemAvailable_bytes", by=_OWN, kind=Kind.AVERAGE)
-RTT_SUM = Family("ecotone_probe_rtt_seconds_sum", by=_PAIR)
-RTT_COUNT = Family("ecotone_probe_rtt_seconds_count", by=_PAIR)
+
+def _from_its_own_node(labels: Labels, speaker: Speaker) -> bool:
+    return believed(speaker) or (speaker.probe and labels.get("origin", "") == speaker.node != "")
+
+
+def _of_a_node(_: Labels, speaker: Speaker) -> bool:
+    return believed(speaker) or speaker.node != ""
+
+
+IDLE_CPU = Family(
+    "node_cpu_seconds_total",
+    by=_OWN,
+    selectors=('mode="idle"',),
+    voices=_EXPORTERS,
+    admits=_of_a_node,
+    most=MOST_CORES,
+)
+AVAILABLE_MEMORY = Family(
+    "node_memory_MemAvailable_bytes",
+    by=_OWN,
+    kind=Kind.AVERAGE,
+    voices=_EXPORTERS,
+    admits=_of_a_node,
+    most=MOST_BYTES,
+)
+RTT_SUM = Family("ecotone_probe_rtt_seconds_sum", by=_PAIR, voices=_PROBES, admits=_from_its_own_node, most=MOST_WAITED)
+RTT_COUNT = Family(
+    "ecotone_probe_rtt_seconds_count", by=_PAIR, voices=_PROBES, admits=_from_its_own_node, most=MOST_WAITED
+)
 AXES = tuple(str(number) for number in range(MOST_DIMENSIONS))
+MOST_MILLISECONDS = 1e5
+"""A coordinate or round trip beyond is no distance on this planet."""
 PARTS = frozenset((*AXES, "height", "error"))
 """What a coordinate is made of; a series that names anything else is not a probe's."""
 COORDINATE = Family(
-    "ecotone_probe_coordinate", by=("origin", "axis"), together=("origin",), kind=Kind.AVERAGE, signed=True
+    "ecotone_probe_coordinate",
+    by=("origin", "axis"),
+    together=("origin",),
+    kind=Kind.AVERAGE,
+    signed=True,
+    voices=_PROBES,
+    admits=_from_its_own_node,
+    most=MOST_MILLISECONDS,
 )
 
 
@@ -63,6 +113,9 @@ class Matcher:
 
     def match(self, labels: Mapping[str, str]) -> tuple[int, str] | None:
         """How well (0 is best) and which node; None if it is no node of ours."""
+        proven = labels.get(SPEAKER_NODE, "")
+        if proven:
+            return (0, proven) if proven in self.nodes else None
         for rank, label in enumerate(("node", "nodename")):
             name = labels.get(label, "")
             if name in self.nodes:
@@ -131,5 +184,7 @@ def _latencies(sums: Iterable[Reading], counts: Iterable[Reading]) -> dict[tuple
     for each in counts:
         pair = (each.labels.get("origin", ""), each.labels.get("target", ""))
         if each.value > 0 and pair in total:
-            found[pair] = Figure(1000.0 * total[pair] / each.value, each.at)
+            milliseconds = 1000.0 * total[pair] / each.value
+            if milliseconds <= MOST_MILLISECONDS:
+                found[pair] = Figure(milliseconds, each.at)
     return found

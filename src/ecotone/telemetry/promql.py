@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 
 def quoted(text: str) -> str:
@@ -14,3 +15,8 @@ def quoted(text: str) -> str:
 def starting_with(text: str) -> str:
     """A PromQL string with a regular expression for everything longer that starts with this."""
     return quoted(re.escape(text).replace("\\-", "-").replace("\\/", "/") + ".+")
+
+
+def any_of(texts: Iterable[str]) -> str:
+    """A PromQL string with a regular expression for these texts and no other."""
+    return quoted("|".join(re.escape(text).replace("\\-", "-").replace("\\/", "/") for text in texts))

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ecotone.model.errors import InputError, did_you_mean
-from ecotone.telemetry.dialects.base import Directory, Pair, Pairs, Ref, collected, users_at
+from ecotone.telemetry.dialects.base import Directory, Pair, Pairs, collected, users_at
 from ecotone.telemetry.families import Reading, Readings
 from ecotone.telemetry.prometheus import Failure, Source
 from ecotone.telemetry.promql import quoted
+from ecotone.telemetry.refs import Ref
 from ecotone.telemetry.samples import Sample
 from ecotone.telemetry.window import promql_duration
 
@@ -45,8 +46,8 @@ async def read_own(
 ) -> Readings | Failure | InputError:
     """The answer now, of those groups that a window ago had an answer too."""
     promql = filled_in(text, window=window, namespace=namespace)
-    now = await source.query(promql, at=at)
-    before = now if isinstance(now, Failure) else await source.query(promql, at=at - window)
+    now = await source.query(promql, at=at, asker=namespace)
+    before = now if isinstance(now, Failure) else await source.query(promql, at=at - window, asker=namespace)
     if isinstance(now, Failure) or isinstance(before, Failure):
         failure = now if isinstance(now, Failure) else before
         assert isinstance(failure, Failure)

@@ -2,26 +2,43 @@
 
 The containers of a pod are summed; the pause container (`POD`) and the pod's own total (no container name) are left out,
 since they would count everything twice. Only ready pods speak for their workload: one that is starting or ending uses
-what no other pod of it uses. If two jobs scrape the same kubelet, one of them counts.
+what no other pod of it uses. If two jobs scrape the same kubelet, one of them counts. Nobody but kubelets speaks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ecotone.telemetry.dialects.base import Ref
-from ecotone.telemetry.families import Family, Figure, Kind, Reading
+from ecotone.telemetry.families import MOST_BYTES, MOST_CORES, Family, Figure, Kind, Reading
 from ecotone.telemetry.promql import quoted
+from ecotone.telemetry.refs import Ref
+from ecotone.telemetry.sources.speakers import Voices
 
 _BY = ("namespace", "pod", "job")
 
 
+_KUBELETS = Voices(kubelets=True, name="a kubelet's metrics of containers")
+
+
 def cpu_family(namespace: str) -> Family:
-    return Family("container_cpu_usage_seconds_total", by=_BY, selectors=(_containers(namespace),))
+    return Family(
+        "container_cpu_usage_seconds_total",
+        by=_BY,
+        selectors=(_containers(namespace),),
+        voices=_KUBELETS,
+        most=MOST_CORES,
+    )
 
 
 def memory_family(namespace: str) -> Family:
-    return Family("container_memory_working_set_bytes", by=_BY, selectors=(_containers(namespace),), kind=Kind.AVERAGE)
+    return Family(
+        "container_memory_working_set_bytes",
+        by=_BY,
+        selectors=(_containers(namespace),),
+        kind=Kind.AVERAGE,
+        voices=_KUBELETS,
+        most=MOST_BYTES,
+    )
 
 
 def _containers(namespace: str) -> str:

@@ -145,8 +145,8 @@ class Bed:
         say(f"{len(inits)} nodes started")
         try:
             processes.wait_until(lambda: not self._not_ready(), seconds=READY_SECONDS, what="ready nodes")
-        except OutsideError as error:
-            raise OutsideError(f"{error}: {self._last_words()}") from None
+        except processes.DeadlineError as error:
+            raise processes.DeadlineError(f"{error}: {self._last_words()}") from None
         for node in running.topology.nodes:
             given = [f"{key}={value}" for key, value in node.spec.labels.items() if reserved(key)]
             if given:

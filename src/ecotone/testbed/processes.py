@@ -21,6 +21,10 @@ from ecotone.model.errors import OutsideError
 LOG_TAIL = 2000
 
 
+class DeadlineError(OutsideError):
+    """What was waited for did not come in time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Daemon:
     name: str
@@ -119,7 +123,7 @@ def wait_until(
             last = f": {error}"
         if time.monotonic() > deadline:
             tail = "" if log is None or not log.exists() else f": {log.read_text(errors='replace')[-LOG_TAIL:]}"
-            raise OutsideError(f"no {what} within {seconds:g} s{tail}{last}")
+            raise DeadlineError(f"no {what} within {seconds:g} s{tail}{last}")
         time.sleep(every)
 
 

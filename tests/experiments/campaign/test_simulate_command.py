@@ -120,6 +120,7 @@ def test_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"sophos", "sophos-dag", "sophos-ablation"} <= set(capsys.readouterr().out.split())
 
 
+@pytest.mark.lasting
 def test_the_sophos_experiment_stands_beside_the_published_gains(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = [
         "experiment",

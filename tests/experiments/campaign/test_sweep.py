@@ -58,6 +58,7 @@ def test_the_number_of_processes_changes_no_byte() -> None:
     assert [(run.policy, run.trial) for run in alone] == [(job.policy, job.trial) for job in work]
 
 
+@pytest.mark.lasting
 def test_the_order_of_sets_changes_no_byte(tmp_path: Path) -> None:
     """Forked workers share one hash seed; here every process has its own."""
     path = tmp_path / "small.yaml"
@@ -142,6 +143,7 @@ def test_a_file_that_is_no_whole_record_is_no_run(content: str, tmp_path: Path) 
     assert run == execute(job)
 
 
+@pytest.mark.lasting
 def test_a_dask_cluster_gives_the_same_bytes() -> None:
     distributed = pytest.importorskip("distributed")
     work = jobs("kube-default", "ecotone")

@@ -362,6 +362,7 @@ def test_the_page_says_why_the_best_is_ahead(scenario: Scenario) -> None:
     assert "no other policy moved a pod" in said
 
 
+@pytest.mark.lasting
 def test_all_data_is_in_the_page(scenario: Scenario) -> None:
     def held(text: str) -> Any:
         (script,) = [each for each in tree(text).iter("script") if each.get("id") == "data"]
@@ -427,6 +428,7 @@ def test_any_name_at_all_gives_a_well_formed_page(name: str, policy: str) -> Non
     tree(page(strange, None))
 
 
+@pytest.mark.lasting
 def test_a_long_run_does_not_make_a_long_page() -> None:
     huge = result(trials=1)
     nodes = [f"node-{place}" for place in range(50)]

@@ -27,6 +27,7 @@ def p95(run: Run) -> float:
     return run.p95_with_failures_ms
 
 
+@pytest.mark.lasting
 def test_branches_that_keep_a_node_busy_part_even_where_the_mean_prediction_is_the_same() -> None:
     """Everything begins on one node, which 75 users overload; in the end neither branch is beside the entrance."""
     end = ran(10.0, 75, OURS).placement[-1][1]

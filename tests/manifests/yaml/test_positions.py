@@ -90,17 +90,17 @@ def test_half_a_surrogate_is_refused() -> None:
 def test_a_billion_laughs_are_refused_before_they_expand() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [" + ", ".join([f"*a{i - 1}"] * 10) + "]" for i in range(1, 12)]
-    begin = time.perf_counter()
+    begin = time.process_time()
     error = failure("\n".join(lines))
     assert "expands to more than" in error.message
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
 
 
 def test_deep_nesting_is_refused_quickly() -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     for text in ("[" * 200_000, "{a: " * 200_000, "\n".join(" " * i + "a:" for i in range(3_000)), "- " * 100_000):
         assert "nested deeper" in failure(text).message
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
 
 
 def test_depth_hidden_in_aliases_is_refused() -> None:

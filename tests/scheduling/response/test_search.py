@@ -11,8 +11,9 @@ import pytest
 from ecotone.model.arrays import Floats, Ints
 from ecotone.model.objects import PodKind, WorkloadKey
 from ecotone.scheduling.response.call_graph import CallGraph, Calls, callers_first
+from ecotone.scheduling.response.constraints import Limits, Near
 from ecotone.scheduling.response.prediction import Prediction
-from ecotone.scheduling.response.search import Limits, Near, Search
+from ecotone.scheduling.response.search import Search
 
 
 def graph(
@@ -58,7 +59,6 @@ def limits(application: CallGraph, *, demand: Sequence[float] | None = None, roo
         free=np.full((nodes, 1), room),
         movable=np.ones(size, dtype=np.bool_),
         price=np.zeros((size, nodes)),
-        together=0.0,
         moving=0.0,
     )
 
@@ -84,7 +84,7 @@ def test_of_an_application_that_does_not_fit_those_stay_behind_that_are_called_l
     there = limits(application)
     there = Limits(
         allowed=there.allowed, demand=there.demand, free=np.array([[100.0], [5.0]]), movable=there.movable,
-        price=there.price, together=0.0, moving=0.0,
+        price=there.price, moving=0.0,
     )  # fmt: skip
     assert found(application, there)[:, 1].tolist() == [1, 1, 1, 1, 1, 0]
 
@@ -96,7 +96,7 @@ def test_a_large_pod_stays_behind_where_several_small_ones_would_lose_more() -> 
     base = limits(application, demand=[1, 1, 1, 1, 3])
     there = Limits(
         allowed=base.allowed, demand=base.demand, free=np.array([[100.0], [4.0]]), movable=base.movable,
-        price=base.price, together=0.0, moving=0.0,
+        price=base.price, moving=0.0,
     )  # fmt: skip
     assert found(application, there)[:, 1].tolist() == [1, 1, 1, 1, 0]
 

@@ -36,6 +36,7 @@ def test_pods_are_moved_to_their_peer_and_land_where_it_was_promised() -> None:
     assert len(world.api.evictions) == 2
 
 
+@pytest.mark.lasting
 def test_the_only_pod_goes_after_its_replacement_is_ready() -> None:
     async def main() -> tuple[World, int]:
         fewest = 99
@@ -59,6 +60,7 @@ def test_the_only_pod_goes_after_its_replacement_is_ready() -> None:
     assert "ecotone.dev/surge" not in front["metadata"]["annotations"]
 
 
+@pytest.mark.lasting
 def test_a_surge_that_was_interrupted_is_completed_by_the_next_leader() -> None:
     async def main() -> World:
         async with serving() as api:
@@ -164,6 +166,7 @@ def test_measurements_that_are_too_old_stop_moves_but_not_scheduling() -> None:
     assert asyncio.run(main()) == (True, "Stale")
 
 
+@pytest.mark.lasting
 def test_after_the_moves_nothing_moves_any_more() -> None:
     async def main() -> int:
         async with serving() as api:

@@ -35,6 +35,7 @@ def moving(**options: Any) -> Paper:
     return paper
 
 
+@pytest.mark.lasting
 def test_a_dry_run_says_what_a_real_run_does_on_a_hundred_random_clusters() -> None:
     with_moves = 0
     for seed in range(100):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from ecotone.manifests import keys
 from ecotone.services.monitor.annotations import SCALAR
 from ecotone.services.monitor.desired import node_measured, workload_figures, workload_measured
-from ecotone.telemetry.dialects.base import Rates, Ref, users_at
+from ecotone.telemetry.dialects.base import Rates, users_at
 from ecotone.telemetry.families import Figure
 from ecotone.telemetry.nodes import NodeFigures
+from ecotone.telemetry.refs import Ref
 
 WEB, DB, LEDGER = Ref("shop", "web"), Ref("shop", "db"), Ref("bank", "ledger")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import virtual_time
 from ecotone.manifests import wire
 from ecotone.services.monitor.cluster_part import judge, shared_out
 from ecotone.services.monitor.conditions import Condition, changed, merged, turned
@@ -97,8 +98,27 @@ def test_writes_to_workloads_keep_the_pace() -> None:
         loop = asyncio.get_running_loop()
         pace = Pace(50.0)
         started = loop.time()
-        await asyncio.gather(*(pace.turn() for _ in range(80)))
+        await asyncio.gather(*(pace.turn("shop") for _ in range(80)))
         return loop.time() - started
 
     # A second's worth at once, then one every fiftieth of a second.
     assert asyncio.run(main()) >= 29 / 50
+
+
+def test_a_namespace_whose_figures_never_rest_holds_nobody_elses_up() -> None:
+    """Six hundred writes of one namespace are waiting when another's ten come: they take turns."""
+
+    async def main() -> float:
+        loop = asyncio.get_running_loop()
+        pace = Pace(5.0, clock=loop.time)
+        restless = [asyncio.create_task(pace.turn("evil")) for _ in range(600)]
+        await asyncio.sleep(1.0)
+        started = loop.time()
+        await asyncio.gather(*(pace.turn("shop") for _ in range(10)))
+        waited = loop.time() - started
+        for one in restless:
+            one.cancel()
+        await asyncio.gather(*restless, return_exceptions=True)
+        return waited
+
+    assert virtual_time.run(main()) <= 10 * 2 / 5.0 + 0.5

@@ -35,6 +35,7 @@ def ask(url: str, method: str, path: str, **options: Any) -> tuple[int, dict[str
     return asyncio.run(call())
 
 
+@pytest.mark.lasting
 def test_the_papers_second_scenario_is_answered_with_the_optimum(server: Running) -> None:
     status, answer, _ = ask(server.url, "POST", "/v1/placements", json=as_request(scenario_2()))
     assert status == 200
@@ -53,12 +54,14 @@ def test_the_papers_second_scenario_is_answered_with_the_optimum(server: Running
     assert [stage["gap"] for stage in answer["stages"]] == [0.0] * 5
 
 
+@pytest.mark.lasting
 @pytest.mark.parametrize("policy", ["pogonip", "pogonip-greedy"])
 def test_the_heuristics_answer_too(server: Running, policy: str) -> None:
     status, answer, _ = ask(server.url, "POST", "/v1/placements", json=as_request(scenario_1(), policy=policy))
     assert status == 200 and answer["objective"]["apps_placed"] == 1
 
 
+@pytest.mark.lasting
 def test_an_application_that_does_not_fit_is_rejected_with_its_reason(server: Running) -> None:
     _, answer, _ = ask(server.url, "POST", "/v1/placements", json=as_request(scenario_2(11)))
     rejected = [each for each in answer["applications"] if not each["placed"]]
@@ -120,6 +123,7 @@ def test_unknown_jobs_and_methods_are_told_apart(server: Running) -> None:
     assert ask(server.url, "GET", "/elsewhere")[0] == 404
 
 
+@pytest.mark.lasting
 def test_fifty_clients_at_once_all_get_the_right_answer(server: Running) -> None:
     body = as_request(scenario_2())
 
@@ -134,6 +138,7 @@ def test_fifty_clients_at_once_all_get_the_right_answer(server: Running) -> None
     assert asyncio.run(all_of_them()) == [(200, 20)] * 50
 
 
+@pytest.mark.lasting
 def test_a_solver_killed_in_mid_run_fails_its_job_and_nothing_else() -> None:
     with running(ResolverSettings(limits=JobLimits(workers=1), wait=60.0)) as server:
         _, job, _ = ask(server.url, "POST", "/v1/placements", json={**HARD, "asynchronous": True})

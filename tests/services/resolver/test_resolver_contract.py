@@ -29,6 +29,7 @@ def server() -> Iterator[Running]:
         yield found
 
 
+@pytest.mark.lasting
 @schema.parametrize()
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 def test_the_service_keeps_its_contract(case: schemathesis.Case[Any], server: Running) -> None:

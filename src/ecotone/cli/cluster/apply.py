@@ -62,6 +62,7 @@ def apply(
     kubeconfig: sources.Kubeconfig = None,
     context: sources.Context = None,
     request_timeout: sources.RequestTimeout = sources.REQUEST_TIMEOUT,
+    trust_annotations: sources.TrustAnnotations = False,
 ) -> None:
     import asyncio
 
@@ -79,7 +80,14 @@ def apply(
         raise InputError("what would gain is known only with --deschedule", hint="add --deschedule")
     profile = sources.chosen_policy(policy, config)
     snapshot = sources.Source(
-        None, kubeconfig, context, None, max_age, seed, request_timeout=request_timeout
+        None,
+        kubeconfig,
+        context,
+        None,
+        max_age,
+        seed,
+        request_timeout=request_timeout,
+        trust_annotations=trust_annotations,
     ).snapshot()
     plan = make_plan(snapshot, profile, moves=deschedule, namespace=None if all_namespaces else namespace)
 

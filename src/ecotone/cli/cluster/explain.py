@@ -63,6 +63,7 @@ def explain_pod(
     kubeconfig: sources.Kubeconfig = None,
     context: sources.Context = None,
     request_timeout: sources.RequestTimeout = sources.REQUEST_TIMEOUT,
+    trust_annotations: sources.TrustAnnotations = False,
     strict: sources.Strict = False,
     application: sources.ApplicationFile = None,
     scheduler: Annotated[
@@ -82,7 +83,7 @@ def explain_pod(
         return
     profile = sources.chosen_policy(policy, config)
     snapshot = sources.Source(
-        files, kubeconfig, context, now, max_age, seed, application, request_timeout, strict, None
+        files, kubeconfig, context, now, max_age, seed, application, request_timeout, strict, None, trust_annotations
     ).snapshot()
     chosen = find_pods(snapshot, pods or (), selector, None if all_namespaces else namespace)
     answers = [explain(snapshot, profile, found.key) for found in chosen]

@@ -8,13 +8,23 @@ from typing import Any
 import typer
 
 from ecotone.cli.cluster import sources
-from ecotone.cli.terminal.output import Cell, Output, OutputOption, print_document, print_names, print_table, print_text
+from ecotone.cli.terminal.output import (
+    Cell,
+    Output,
+    OutputOption,
+    note,
+    print_document,
+    print_names,
+    print_table,
+    print_text,
+)
 from ecotone.kube.reading.app_groups import AppGroupStatus, read_app_groups
+from ecotone.kube.reading.figures import told
 from ecotone.manifests.times import time_or_none
 
 TROUBLE = frozenset({"CircuitBreakerOpen", "SchedulerUnavailable", "MeasurementsStale"})
 
-_STATUS_HELP = """Tells for every application whether measurements are fresh, the loop is at work, and what its moves brought.
+_STATUS_HELP = """Tells of every application if measurements are fresh and believed, and what the loop does and brought.
 
 The exit code is 1 if the loop of an application is held up: stale measurements, an open breaker, no scheduler.
 
@@ -46,10 +56,16 @@ def status(
     output: OutputOption = Output.TABLE,
     kubeconfig: sources.Kubeconfig = None,
     context: sources.Context = None,
+    trust_annotations: sources.TrustAnnotations = False,
 ) -> None:
-    groups = _groups(namespace, all_namespaces=all_namespaces, kubeconfig=kubeconfig, context=context)
+    groups, doubt = _groups(namespace, all_namespaces=all_namespaces, kubeconfig=kubeconfig, context=context)
+    if trust_annotations:
+        doubt = None
+    if doubt is not None:
+        note(told(doubt))
     if output.structured:
-        print_document([_summary(one) for one in groups], output)
+        believed = {"holds": doubt is None, "reason": doubt or ""}
+        print_document([{**_summary(one), "believed": believed} for one in groups], output)
     elif output is Output.NAME:
         print_names(f"appgroup/{one.key}" for one in groups)
     elif not groups:
@@ -69,7 +85,7 @@ def moves(
     kubeconfig: sources.Kubeconfig = None,
     context: sources.Context = None,
 ) -> None:
-    groups = _groups(namespace, all_namespaces=all_namespaces, kubeconfig=kubeconfig, context=context)
+    groups, _ = _groups(namespace, all_namespaces=all_namespaces, kubeconfig=kubeconfig, context=context)
     found = sorted(
         ({"application": group.key, **one} for group in groups for one in group.moves),
         key=lambda one: str(one.get("at", "")),
@@ -90,7 +106,7 @@ def moves(
 
 def _groups(
     namespace: str | None, *, all_namespaces: bool, kubeconfig: Any, context: str | None
-) -> list[AppGroupStatus]:
+) -> tuple[list[AppGroupStatus], str | None]:
     wanted = None if all_namespaces else namespace
     return read_app_groups(kubeconfig=kubeconfig, context=context, namespace=wanted)
 
@@ -118,20 +134,20 @@ def _summary(group: AppGroupStatus) -> dict[str, Any]:
 
 
 def _row(group: AppGroupStatus) -> list[Cell]:
-    told = _summary(group)
-    measurements, descheduling = told["measurements"], told["descheduling"]
+    summary = _summary(group)
+    measurements, descheduling = summary["measurements"], summary["descheduling"]
     return [
-        told["application"],
+        summary["application"],
         measurements["message"] or "not told yet",
         descheduling["reason"]
         if descheduling["holds"]
         else f"{descheduling['reason']}: {descheduling['message']}"
         if descheduling["reason"]
         else "no descheduler has looked at it",
-        str(told["moves"]),
-        _age(told["last"]),
-        f"{told['predictedGain']:.4g} {told['unit']}".rstrip(),
-        f"{told['measuredGain']:.4g} {told['unit']}".rstrip(),
+        str(summary["moves"]),
+        _age(summary["last"]),
+        f"{summary['predictedGain']:.4g} {summary['unit']}".rstrip(),
+        f"{summary['measuredGain']:.4g} {summary['unit']}".rstrip(),
     ]
 
 

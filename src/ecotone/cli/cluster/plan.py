@@ -53,6 +53,7 @@ def plan(
     kubeconfig: sources.Kubeconfig = None,
     context: sources.Context = None,
     request_timeout: sources.RequestTimeout = sources.REQUEST_TIMEOUT,
+    trust_annotations: sources.TrustAnnotations = False,
     strict: sources.Strict = False,
     application: sources.ApplicationFile = None,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 if there is anything to do.")] = False,
@@ -69,6 +70,7 @@ def plan(
         request_timeout,
         strict,
         None if all_namespaces else namespace,
+        trust_annotations,
     )
     made = make_plan(source.snapshot(), profile, moves=deschedule, namespace=None if all_namespaces else namespace)
     for message in (*made.notes, *(f"would gain: {each}" for each in made.advice)):

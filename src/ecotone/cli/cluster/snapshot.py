@@ -41,8 +41,18 @@ def snapshot(
     kubeconfig: sources.Kubeconfig = None,
     context: sources.Context = None,
     request_timeout: sources.RequestTimeout = sources.REQUEST_TIMEOUT,
+    trust_annotations: sources.TrustAnnotations = False,
 ) -> None:
-    source = sources.Source(files, kubeconfig, context, now, max_age, seed, request_timeout=request_timeout)
+    source = sources.Source(
+        files,
+        kubeconfig,
+        context,
+        now,
+        max_age,
+        seed,
+        request_timeout=request_timeout,
+        trust_annotations=trust_annotations,
+    )
     documents = snapshot_documents(source.snapshot())
     if output is Format.JSON:
         write(as_json({"apiVersion": "v1", "kind": "List", "items": documents}))

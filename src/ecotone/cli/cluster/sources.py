@@ -63,6 +63,14 @@ RequestTimeout = Annotated[
         "--request-timeout", help="How long one request to the API server may take, 0 for as long as it likes."
     ),
 ]
+TrustAnnotations = Annotated[
+    bool,
+    typer.Option(
+        "--trust-annotations",
+        help="Believe what is measured whoever may have written it: on a live cluster without the admission policy, "
+        "and with -f across namespaces.",
+    ),
+]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of every draw (default 0).")]
 
 REQUEST_TIMEOUT = "30s"
@@ -84,6 +92,7 @@ class Source:
     request_timeout: str = REQUEST_TIMEOUT
     strict: bool = False
     namespace: str | None = None
+    trust_annotations: bool = False
 
     def snapshot(self) -> Snapshot:
         now = None if self.now is None else moment(self.now)
@@ -93,7 +102,14 @@ class Source:
             amend = None if self.application is None else _overlay(self.application)
             with Reading() as watch:
                 snapshot = read_paths(
-                    self.files, now=now, max_age=max_age, seed=self.seed, notes=told, amend=amend, watch=watch
+                    self.files,
+                    now=now,
+                    max_age=max_age,
+                    seed=self.seed,
+                    trusted=self.trust_annotations,
+                    notes=told,
+                    amend=amend,
+                    watch=watch,
                 )
             told += namespace_notes(snapshot, self.namespace)
             ignored = [each for each in told if isinstance(each, Ignored)]
@@ -122,6 +138,7 @@ def _live(source: Source, *, now: float | None, max_age: float | None) -> Snapsh
         now=now,
         max_age=max_age,
         seed=source.seed,
+        trusted=source.trust_annotations,
         request_timeout=timeout_of(source.request_timeout),
         amend=None if source.application is None else _overlay(source.application),
         notes=told,

@@ -52,6 +52,11 @@ class SchedulerOptions:
     trust_loopback: bool = option(
         False, "Show /decisions to callers from this machine without a token.", "--trust-loopback"
     )
+    trust_annotations: bool = option(
+        False,
+        "Believe measured keys without the admission policy that keeps them for the monitor.",
+        "--trust-annotations",
+    )
     allow_host: list[str] | None = option(
         None, "A further name under which callers may reach it. Repeat.", "--allow-host"
     )
@@ -181,6 +186,7 @@ def settings_of(options: SchedulerOptions, *, identity: str) -> SchedulerSetting
         max_age=options.max_age,
         seed=options.seed,
         trust_loopback=options.trust_loopback,
+        trust_annotations=options.trust_annotations,
         allowed_hosts=tuple(options.allow_host or ()),
         silence=options.watch_silence,
         explain_binds=options.explain_binds,

@@ -11,7 +11,7 @@ import typer
 
 from ecotone.cli.programs.logs import set_up_logging
 from ecotone.cli.programs.scheduler_options import SchedulerOptions, start
-from ecotone.cli.programs.shared_options import AllowHost, Context, Kubeconfig, Verbose
+from ecotone.cli.programs.shared_options import AllowHost, Context, Kubeconfig, TrustAnnotations, Verbose
 
 serve_app = typer.Typer(no_args_is_help=True, help="Run one of the long-running programs.")
 
@@ -71,6 +71,7 @@ def extender(
     client_ca: Annotated[
         Path | None, typer.Option("--client-ca", help="Callers of /bind prove themselves by certificates of this CA.")
     ] = None,
+    trust_annotations: TrustAnnotations = False,
     allow_host: AllowHost = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -87,17 +88,19 @@ def extender(
     set_up_logging(verbose)
     from ecotone.kube.kubeconfig import connect
     from ecotone.services.extender.program import serve
-    from ecotone.services.extender.settings import ExtenderSettings, read_token
+    from ecotone.services.extender.settings import ExtenderSettings
+    from ecotone.services.http.tokens import read_token
 
     settings = ExtenderSettings(
         policy=policy,
         listen=listen,
         max_age=max_age,
         allow_bind=allow_bind,
-        bind_token=None if bind_token_file is None else read_token(bind_token_file),
+        bind_token=None if bind_token_file is None else read_token(bind_token_file, option="--bind-token-file"),
         certificate=tls_cert,
         key=tls_key,
         client_ca=client_ca,
+        trust_annotations=trust_annotations,
         allowed_hosts=tuple(allow_host or ()),
     )
     serve(connect(kubeconfig=kubeconfig, context=context), settings)

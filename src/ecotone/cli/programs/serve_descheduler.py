@@ -18,8 +18,12 @@ from ecotone.cli.programs.shared_options import (
     LeaseRenewDeadline,
     LeaseRetryPeriod,
     Listen,
+    MetricsTokenFile,
+    TrustAnnotations,
     Verbose,
+    metrics_token,
 )
+from ecotone.cli.programs.source_options import Reporter, TrustPrometheus, trust
 
 
 def descheduler(
@@ -34,6 +38,8 @@ def descheduler(
     ] = None,
     prometheus_token_file: Annotated[Path | None, typer.Option(help="Token for Prometheus, read anew.")] = None,
     prometheus_ca: Annotated[Path | None, typer.Option(help="Certificates that Prometheus' must come from.")] = None,
+    trust_prometheus: TrustPrometheus = False,
+    reporter: Reporter = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be moved; change nothing.")] = False,
     leader_elect: LeaderElect = False,
     lease_namespace: Annotated[str, typer.Option(help="Namespace of the leases.")] = "kube-system",
@@ -47,10 +53,15 @@ def descheduler(
     exclude_namespace: Annotated[
         list[str] | None, typer.Option("--exclude-namespace", help="Nothing moves there. Repeat; kube-system always.")
     ] = None,
+    only_namespace: Annotated[
+        list[str] | None, typer.Option("--only-namespace", help="Moves are made there alone. Repeat.")
+    ] = None,
     max_age: Annotated[float, typer.Option(help="Seconds after which a measurement counts as unknown.")] = 300.0,
     ready_seconds: Annotated[float, typer.Option(help="Seconds in which a replacement must become ready.")] = 120.0,
     request_timeout: Annotated[float, typer.Option(help="Seconds a request to the API server may take.")] = 10.0,
+    trust_annotations: TrustAnnotations = False,
     allow_host: AllowHost = None,
+    metrics_token_file: MetricsTokenFile = None,
     listen: Listen = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -83,13 +94,17 @@ def descheduler(
         lease_name=lease_name,
         scheduler_lease=scheduler_lease,
         excluded_namespaces=frozenset({"kube-system", *(exclude_namespace or ())}),
+        only_namespaces=frozenset(only_namespace or ()),
         max_age=max_age,
         ready_seconds=ready_seconds,
         request_timeout=request_timeout,
         prometheus=None
         if prometheus is None
         else PrometheusSettings(prometheus, token_file=prometheus_token_file, ca_file=prometheus_ca),
+        trust_annotations=trust_annotations,
+        trust=trust(trust_prometheus, reporter),
         allowed_hosts=tuple(allow_host or ()),
+        metrics_token=metrics_token(metrics_token_file),
     )
     serve(connect(kubeconfig=kubeconfig, context=context), settings, listen=listen)
 

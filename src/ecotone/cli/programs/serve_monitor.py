@@ -17,9 +17,12 @@ from ecotone.cli.programs.shared_options import (
     LeaseRenewDeadline,
     LeaseRetryPeriod,
     Listen,
+    MetricsTokenFile,
     Verbose,
     WatchSilence,
+    metrics_token,
 )
+from ecotone.cli.programs.source_options import PROBE, Probe, Reporter, TrustPrometheus, trust
 from ecotone.model.errors import InputError
 
 
@@ -41,6 +44,9 @@ def monitor(
         str, typer.Option("--window", help="Time over which is averaged; at least four scrapes. spec.window wins.")
     ] = "2m",
     max_age: Annotated[float, typer.Option(min=10.0, help="Seconds after which readers distrust a value.")] = 300.0,
+    trust_prometheus: TrustPrometheus = False,
+    reporter: Reporter = None,
+    probe: Probe = PROBE,
     leader_elect: LeaderElect = False,
     lease_namespace: Annotated[str, typer.Option(help="Namespace of the lease.")] = "kube-system",
     lease_name: Annotated[str, typer.Option(help="Name of the lease.")] = "ecotone-monitor",
@@ -48,6 +54,7 @@ def monitor(
     lease_renew_deadline: LeaseRenewDeadline = 10.0,
     lease_retry_period: LeaseRetryPeriod = 2.0,
     watch_silence: WatchSilence = 150.0,
+    metrics_token_file: MetricsTokenFile = None,
     listen: Listen = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
@@ -56,13 +63,15 @@ def monitor(
     """Read a Prometheus and write what it measured as annotations on nodes and workloads.
 
     A Cluster resource activates the measuring of nodes, an AppGroup resource that of an application's workloads. Nothing is
-    written without one.
+    written without one. Series count only from whom they are about, or from a --reporter.
 
     Examples:
 
         ecotone serve monitor --prometheus http://prometheus.monitoring:9090
 
-        ecotone serve monitor --prometheus http://127.0.0.1:9090 --no-applications --window 1m --listen 127.0.0.1:10363
+        ecotone serve monitor --prometheus http://prometheus.monitoring:9090 --reporter monitoring/node-exporter
+
+        ecotone serve monitor --prometheus http://127.0.0.1:9090 --trust-prometheus --no-applications --window 1m
     """
     set_up_logging(verbose)
     from ecotone.kube.kubeconfig import connect
@@ -89,6 +98,8 @@ def monitor(
         lease_namespace=lease_namespace,
         lease_name=lease_name,
         silence=watch_silence,
+        trust=trust(trust_prometheus, reporter, probe),
+        metrics_token=metrics_token(metrics_token_file),
     )
     serve(connect(kubeconfig=kubeconfig, context=context), settings, listen=listen)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -27,4 +28,24 @@ LeaseDuration = Annotated[float, _told("lease_duration")]
 LeaseRenewDeadline = Annotated[float, _told("lease_renew_deadline")]
 LeaseRetryPeriod = Annotated[float, _told("lease_retry_period")]
 WatchSilence = Annotated[float, _told("watch_silence")]
+TrustAnnotations = Annotated[
+    bool,
+    typer.Option(
+        "--trust-annotations",
+        help="Believe measured keys without the admission policy that keeps them for the monitor.",
+    ),
+]
 AllowHost = Annotated[list[str] | None, _told("allow_host")]
+MetricsTokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--metrics-token-file",
+        help="Token of those who read /metrics with the names of applications; others get sums without names.",
+    ),
+]
+
+
+def metrics_token(path: Path | None) -> str | None:
+    from ecotone.services.http.tokens import read_token
+
+    return None if path is None else read_token(path, option="--metrics-token-file")

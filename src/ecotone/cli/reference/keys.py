@@ -18,7 +18,11 @@ def page() -> str:
     people = {name: key for name, key in OURS.items() if not key.written}
     measured = {name: key for name, key in OURS.items() if key.written}
     parts = [_HEAD, "## Written by people", _keys(people)]
-    parts += ["## Written by Ecotone", "The monitor writes what is measured; anybody else may.", _keys(measured)]
+    parts += [
+        "## Written by Ecotone",
+        "What is measured is the monitor's to write: an admission policy refuses others (docs/install.md).",
+        _keys(measured),
+    ]
     parts += ["## Of other tools of the family", "Read where the key of ours is missing.", _keys(THEIRS)]
     for crd in crds():
         parts += _resource(crd)

@@ -71,6 +71,7 @@ def _descheduler() -> Schema:
         "singleReplicas": words(SINGLE_REPLICAS),
         "maxMovesPerRun": either(_NOTHING, WHOLE),
         "maxGroup": WHOLE,
+        "budget": WHOLE,
         "windows": list_of(_STRING),
         "localStorage": FLAG,
         "volumeClaims": FLAG,

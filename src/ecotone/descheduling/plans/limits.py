@@ -10,7 +10,7 @@ from ecotone.model.state import ClusterState
 from ecotone.scheduling.framework import Framework
 from ecotone.scheduling.response import limits
 from ecotone.scheduling.response.call_graph import CallGraph
-from ecotone.scheduling.response.search import Limits
+from ecotone.scheduling.response.constraints import Limits
 
 PodsOf = dict[WorkloadKey, list[Pod]]
 
@@ -18,17 +18,14 @@ PodsOf = dict[WorkloadKey, list[Pod]]
 @dataclass(frozen=True, slots=True)
 class Care:
     """`horizon`: seconds in which a gain must have paid for the way; `startup`: seconds from binding to Ready, as far as
-    known, and `patience`: how much longer a step may take; `togetherMs`: what all replicas on single nodes must save, and
-    `apart` forbids it; `moveMs`: what a moved pod must save; `rising`: times the CPU a new load may come to need; `wrong`:
-    the part of the time spent waiting for CPU that figures of a window may be wrong by.
+    known, and `patience`: how much longer a step may take; `moveMs`: what a moved pod must save; `rising`: times the CPU a
+    new load may come to need; `wrong`: the part of the time spent waiting for CPU that figures of a window may be wrong by.
     """
 
     horizon: float = 300.0
     startup: float = 10.0
     patience: float = 60.0
-    togetherMs: float = 1.0  # noqa: N815 - spelt as in the profile
-    apart: bool = False
-    moveMs: float = 0.1  # noqa: N815
+    moveMs: float = 0.1  # noqa: N815 - spelt as in the profile
     rising: float = 2.0
     wrong: float = 0.25
 
@@ -48,5 +45,5 @@ def limits_of(
 ) -> Limits:  # fmt: skip
     return limits.limits_of(
         framework, state, application, pods, movable=movable,
-        together=care.togetherMs, apart=care.apart, moving=care.moveMs, lean=lean,
+        moving=care.moveMs, lean=lean,
     )  # fmt: skip

@@ -8,6 +8,10 @@ leaves. Which order is best depends on what requests pay meanwhile:
 
 The least excess wins among the orders that at no time cost more than now and leave no node busier than `BUSY`; if there is
 none, the least excess, and the plan says so.
+
+Where a policy keeps redundancy, no stage may end on fewer nodes or in fewer zones than it began, and those that serve
+meanwhile keep what one replica less should have (`Redundant`). A workload that cannot go otherwise goes by surge, one
+replica at a time.
 """
 
 from __future__ import annotations
@@ -17,7 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ecotone.model.arrays import Floats, Ints
+from ecotone.descheduling.plans.redundant import Redundant
+from ecotone.model.arrays import Floats, Ints, Mask
 from ecotone.scheduling.response.call_graph import CallGraph
 from ecotone.scheduling.response.prediction import Prediction
 
@@ -39,30 +44,74 @@ class Spare:
 
 @dataclass(frozen=True, slots=True)
 class Order:
+    """`surge`: which workloads go by surge; `lowers`: one of them stands closer together on the way than it should."""
+
     name: str
     stages: Stages
     excess: float
     safe: bool
+    surge: tuple[bool, ...] = ()
+    lowers: bool = False
 
 
 def orders(
-    application: CallGraph, prediction: Prediction, target: Ints, spare: Spare, *, seconds: float
+    application: CallGraph,
+    prediction: Prediction,
+    target: Ints,
+    spare: Spare,
+    *,
+    seconds: float,
+    redundant: Redundant | None = None,
 ) -> list[Order]:
     """Every order there is, the best first."""
-    found: dict[Stages, Order] = {}
+    if redundant is not None:
+        spare = Spare(np.minimum(spare.pods, redundant.spared(application.replicas)), spare.surge)
+    found: dict[tuple[Stages, tuple[bool, ...]], Order] = {}
     for name, stages in _stagings(application, target, spare):
-        if stages not in found:
-            found[stages] = judged(name, stages, application, prediction, spare, seconds=seconds)
-    return sorted(found.values(), key=lambda each: (not each.safe, each.excess, len(each.stages), each.name))
+        going = spare if redundant is None else _surging(stages, application, spare, redundant)
+        if going.surge != spare.surge:
+            stages = dict(_stagings(application, target, going))[name]  # noqa: PLW2901
+        if (stages, going.surge) not in found:
+            order = judged(name, stages, application, prediction, going, seconds=seconds, redundant=redundant)
+            found[stages, going.surge] = order
+    return sorted(
+        found.values(), key=lambda each: (each.lowers, not each.safe, each.excess, len(each.stages), each.name)
+    )
+
+
+def _surging(stages: Stages, application: CallGraph, spare: Spare, redundant: Redundant) -> Spare:
+    """With those by surge, one pod at a time, that would stand too close together otherwise."""
+    if not redundant.surge:
+        return spare
+    lowered = _lowered(stages, application, spare, redundant)
+    surge = tuple(own or bool(lowers) for own, lowers in zip(spare.surge, lowered, strict=True))
+    return Spare(np.where(lowered, 1, spare.pods), surge)
+
+
+def _lowered(stages: Stages, application: CallGraph, spare: Spare, redundant: Redundant) -> Mask:
+    during, target = _way(application, stages, spare)
+    before, _ = _way(application, stages, Spare(spare.pods, (True,) * len(spare.surge)))
+    if not len(before):
+        return np.zeros(len(spare.surge), dtype=np.bool_)
+    after = np.concatenate([before[1:], target[np.newaxis].astype(np.float64)])
+    return redundant.lowered(before, during, after)
 
 
 def _units(application: CallGraph, target: Ints) -> list[list[Unit]]:
-    """Per workload: from where to where, surplus and deficit paired in the order of nodes."""
+    """Per workload: from where to where, surplus and deficit paired within zones first, else in the order of nodes."""
     found = []
+    zones = application.zones.tolist()
     for workload, (here, there) in enumerate(zip(application.counts, target, strict=True)):
         leaves = np.repeat(np.arange(len(here)), np.maximum(here - there, 0)).tolist()
         comes = np.repeat(np.arange(len(here)), np.maximum(there - here, 0)).tolist()
-        found.append([(workload, a, b) for a, b in zip(leaves, comes, strict=True)])
+        paired = []
+        for place in list(leaves):
+            same = next((other for other in comes if zones[other] == zones[place] >= 0), None)
+            if same is not None:
+                leaves.remove(place)
+                comes.remove(same)
+                paired.append((workload, place, same))
+        found.append(paired + [(workload, a, b) for a, b in zip(leaves, comes, strict=True)])
     return found
 
 
@@ -85,7 +134,14 @@ def _side_by_side(parts: list[list[tuple[Unit, ...]]]) -> Stages:
 
 
 def judged(
-    name: str, stages: Stages, application: CallGraph, prediction: Prediction, spare: Spare, *, seconds: float
+    name: str,
+    stages: Stages,
+    application: CallGraph,
+    prediction: Prediction,
+    spare: Spare,
+    *,
+    seconds: float,
+    redundant: Redundant | None = None,
 ) -> Order:
     """What carrying out an order costs until it is done, and whether no request is slower meanwhile."""
     way, target = _way(application, stages, spare)
@@ -95,7 +151,8 @@ def judged(
     start, steps, end = costs[0], costs[1:-1], costs[-1]
     allowed = np.maximum(BUSY, busy[0])
     safe = bool((steps <= start * _SLACK).all() and (busy[1:-1] <= allowed + 1e-9).all())
-    return Order(name, stages, float(seconds * (steps - end).sum()), safe)
+    lowers = redundant is not None and bool(_lowered(stages, application, spare, redundant).any())
+    return Order(name, stages, float(seconds * (steps - end).sum()), safe, spare.surge, lowers)
 
 
 def _way(application: CallGraph, stages: Stages, spare: Spare) -> tuple[Floats, Ints]:

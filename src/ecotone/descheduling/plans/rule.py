@@ -21,7 +21,7 @@ them (`missing`), unless it pays whatever they turn out to be.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,17 +32,21 @@ from ecotone.descheduling.eligibility import budgets_of
 from ecotone.descheduling.grounds import Grounds
 from ecotone.descheduling.missing import unmeasured
 from ecotone.descheduling.plans import plan as plans_in
+from ecotone.descheduling.plans.anew import anew
 from ecotone.descheduling.plans.complete_counts import CompleteCounts
 from ecotone.descheduling.plans.late_counts import late_loss
 from ecotone.descheduling.plans.limits import Care, limits_of
 from ecotone.descheduling.plans.orders import Order, Spare, judged, orders
-from ecotone.descheduling.plans.plan import MovePlan, Step
-from ecotone.descheduling.plans.progress import following
+from ecotone.descheduling.plans.plan import CUT, Ended, MovePlan, Stages, Step
+from ecotone.descheduling.plans.progress import Ask, following
 from ecotone.descheduling.plans.rates import Rates
+from ecotone.descheduling.plans.redundant import redundant_of
 from ecotone.descheduling.plans.rest import AtRest, digest_of
 from ecotone.descheduling.plans.rivals import Asked, Turns, rivals
+from ecotone.descheduling.plans.share import Share
 from ecotone.descheduling.plans.stranded import rescues
-from ecotone.descheduling.plans.trial import Stages, settle, waits_for_room
+from ecotone.descheduling.plans.trial import settle, with_room
+from ecotone.descheduling.plans.units import stages_of, unit_of, units_of
 from ecotone.descheduling.plans.unmeasured import Change, change_of
 from ecotone.descheduling.run import Run
 from ecotone.model.arrays import Ints, Mask, Rows
@@ -54,14 +58,17 @@ from ecotone.scheduling.costs.peers import amount, requests_of, traffic_of
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
 from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.response.bound import least_cost
+from ecotone.scheduling.response.budget import Budget
 from ecotone.scheduling.response.call_graph import CallGraph
+from ecotone.scheduling.response.constraints import Limits
 from ecotone.scheduling.response.graph import applications
 from ecotone.scheduling.response.joined_graph import joined
 from ecotone.scheduling.response.prediction import Prediction
-from ecotone.scheduling.response.search import Limits, Search
+from ecotone.scheduling.response.search import Search
 from ecotone.scheduling.response.sharing import shared
 
 _ATTEMPTS = 12
+_FIRST = 0.75  # of the budget that is left: for a placement, and less for each one that the filters refuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +94,8 @@ class _Run(Run):
         super().__init__(snapshot, profile, settings)
         self.care = care
         self._under_way: list[MovePlan] = []
+        self._ended: list[Ended] = []
+        self._share = Share(settings.max_moves)
         self._counted: set[WorkloadKey] = set()
         self._rates = Rates(self.state)
         self._counts = CompleteCounts(self.state.memory, now=self.state.now, reach=settings.reach)
@@ -99,9 +108,9 @@ class _Run(Run):
         for plan in plans_in.read(self.state.memory):
             self._continue(plan)
         busy = {workload for plan in self._under_way for workload in plan.workloads}
-        for plan in rescues(self, busy):
+        for plan in rescues(self, busy, limit=self.care.startup + self.care.patience):
             busy |= plan.workloads
-            self._issue(plan, following(self.state, plan, limit=np.inf).steps)
+            self._go_on(plan)
         only = self.settings.only
         around = None if only is None else {(key.namespace, key.name) for key in only}
         lateness, unawaited = self.framework.lateness, self.framework.unawaited
@@ -124,7 +133,8 @@ class _Run(Run):
         self.tell(idle, "it receives no requests now, and its application moves by what requests take")
         self.tell(silent, "no traffic of it was seen when it was measured")
         take_best_moves(self, without=self._counted | busy | idle | silent)
-        memory = self._turns.write(self._rates.write(plans_in.write(self.memory(), self._under_way)))
+        memory = plans_in.write_ended(plans_in.write(self.memory(), self._under_way), self._ended)
+        memory = self._turns.write(self._rates.write(memory))
         return Decisions(tuple(self.moves), self._counts.write(self._rest.write(memory)))
 
     def _idle_members(self) -> set[WorkloadKey]:
@@ -150,15 +160,34 @@ class _Run(Run):
     # Plans under way
 
     def _continue(self, plan: MovePlan) -> None:
-        found = following(self.state, plan, limit=self.care.startup + self.care.patience)
-        if not found.over:
-            steps = [each for each in found.steps if not waits_for_room(self.framework, self.state, *each)]
-            self._issue(plan, tuple(steps))
+        """Goes on with a plan of an earlier round, unless it has ended."""
+        found = following(self.state, plan)
+        if found.elsewhere:
+            plan, why = anew(self, plan, self.care)
+            found = replace(found, over=True, why=why) if why else following(self.state, plan)
+        if found.over:
+            self._ended.append(Ended.of(plan, found.why))
+            if found.why != plans_in.DONE:
+                self.tell(plan.workloads, f"a plan of its application has ended: {found.why}")
+        else:
+            self._go_on(plan, new=False)
 
-    def _issue(self, plan: MovePlan, steps: tuple[tuple[Step, Pod], ...]) -> None:
-        taken = []
-        for step, pod in steps:
+    def _go_on(self, plan: MovePlan, *, new: bool = True) -> None:
+        """Asks for what comes next, as far as its places are free: they are held before a pod leaves."""
+        asks = following(self.state, plan).asks
+        self._keep_places(plan, set(plan.issued.values()) - {ask.number for ask in asks})
+        free = with_room(self.framework, self.state, [(ask.step, ask.pod) for ask in asks])
+        may = {pod.uid for _, pod in free}
+        self._issue(plan, [ask for ask in asks if ask.pod.uid in may], new=new)
+
+    def _issue(self, plan: MovePlan, asks: Sequence[Ask], *, new: bool) -> None:
+        """One that can take no step now does not begin."""
+        taken = {}
+        for ask in asks:
+            step, pod = ask.step, ask.pod
             if any(self.ledger.allowed(budget) < 1 for budget in budgets_of(self.state, pod)):
+                continue
+            if not self._share.takes(pod):
                 continue
             self.moves.append(
                 Evict(
@@ -167,18 +196,19 @@ class _Run(Run):
                 )
             )  # fmt: skip
             self.ledger.accept(pod, disrupts=not step.surge, grounds=plan.grounds)
-            taken.append(pod.uid)
-        self._under_way.append(plan.issuing(taken, at=self.state.now))
-        self._keep_places(plan)
+            taken[pod.uid] = ask.number
+        if taken or not new:
+            self._under_way.append(plan.issuing(taken))
+            self._keep_places(plan, range(plan.pods))
 
-    def _keep_places(self, plan: MovePlan) -> None:
-        """What a plan still wants to bring to its targets counts there from now on: no other application plans with it."""
+    def _keep_places(self, plan: MovePlan, numbers: Collection[int]) -> None:
+        """What these steps still are to bring to their targets counts there from now on: nobody else plans with it."""
         rescued = None if plan.rescue is None else self.state.pending.get(plan.rescue.pod)
         if plan.rescue is not None and rescued is not None and plan.rescue.node in self.state.nodes.index:
             self.state.assume(rescued, plan.rescue.node)
         ends: dict[tuple[WorkloadKey, str], int] = {}
-        for stage in plan.stages:
-            for step in stage:
+        for number, step in enumerate(plan.steps):
+            if number in numbers:
                 ends.setdefault((step.workload, step.target), plan.start[step.workload].get(step.target, 0))
                 ends[step.workload, step.target] += 1
                 if (step.workload, step.origin) in ends:
@@ -205,6 +235,9 @@ class _Run(Run):
         self.tell(fixed, "not all pods of its workload may move now")
         if not movable.any():
             return
+        if not self._share.left(next(pod for own in pods.values() for pod in own)):
+            self._tell_free(application, movable, f"maxMovesPerRun {self.settings.max_moves} is reached")
+            return
         digest = self._digest(application, movable, pods)
         if self._rest.knows(application, digest):
             self._tell_free(application, movable, "nothing has changed since its application was found at its best")
@@ -229,7 +262,7 @@ class _Run(Run):
             plan = self._shared(asked, found.ready) if found.ready else None
             if plan is not None:
                 self._tell_free(asked.application, asked.movable, _part_of(plan))
-                self._issue(plan, following(self.state, plan, limit=np.inf).steps)
+                self._go_on(plan)
             elif found.later:
                 self._turns.wait(asked)
 
@@ -240,7 +273,8 @@ class _Run(Run):
         whole = self._together(everybody)
         limits = self._limits(whole, np.concatenate([each.movable for each in everybody]), pods)
         mine = np.arange(len(whole.names)) < len(asked.movable)
-        target = shared(whole, Prediction(whole), limits, own=mine)
+        budget = Budget(self.settings.budget)
+        target = shared(whole, Prediction(whole), limits, own=mine, budget=budget)
         parts = np.split(np.arange(len(target)), np.cumsum([len(each.movable) for each in everybody])[:-1])
         moved = [number for number, part in enumerate(parts) if (target[part] != whole.counts[part]).any()]
         if not moved:
@@ -248,7 +282,7 @@ class _Run(Run):
         application = self._together([everybody[number] for number in moved], whole.rows)
         there = np.concatenate([target[parts[number]] for number in moved])
         plan = self._plan(application, Prediction(application), there, pods)
-        return plan if isinstance(plan, MovePlan) else None
+        return replace(plan, cut=budget.cut) if isinstance(plan, MovePlan) else None
 
     def _together(self, several: Sequence[Asked], beside: Rows | None = None) -> CallGraph:
         applications = [each.application for each in several]
@@ -266,22 +300,28 @@ class _Run(Run):
     def _digest(self, application: CallGraph, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> str:
         spare, new = self._spare(application, pods), self._rates.new(application)
         left = [self.ledger.left(kind.workload) for kind in application.kinds]
-        more = (self.framework.profile.name, self.settings.min_gain, self.settings.group_gain, new, left, self.care)
+        settings = (self.settings.min_gain, self.settings.group_gain, self.settings.budget)
+        more = (self.framework.profile.name, *settings, new, left, self.care)
         return digest_of(self.state, application, more=(*more, movable.tolist(), spare.pods.tolist(), spare.surge))
 
     def _leaves_as_it_is(self, application: CallGraph, movable: Mask, pods: dict[WorkloadKey, list[Pod]]) -> bool:
         """True if no plan was begun, and none is to be expected while things are as they are."""
         prediction = Prediction(application)
         limits = self._limits(application, movable, pods)
+        budget = Budget(self.settings.budget)
         for _ in range(_ATTEMPTS):
-            target = Search(application, prediction, limits).best()
+            with budget.share(_FIRST):
+                target = Search(application, prediction, limits, budget).best()
             if (target == application.counts).all():
-                self._tell_free(application, movable, "no placement of its whole application makes requests faster")
+                cut = f" ({CUT})" if budget.cut else ""
+                why = f"no placement of its whole application makes requests faster{cut}"
+                self._tell_free(application, movable, why)
                 return True
             plan = self._plan(application, prediction, target, pods)
             if isinstance(plan, MovePlan):
+                plan = replace(plan, cut=budget.cut)
                 self._tell_free(application, movable, _part_of(plan))
-                self._issue(plan, following(self.state, plan, limit=np.inf).steps)
+                self._go_on(plan)
                 return False
             self._tell_free(application, movable, plan.why)
             if plan.bar is None:
@@ -340,24 +380,36 @@ class _Run(Run):
         missing = self._waits(application, target, change, least)
         if missing is not None:
             return _NoPlan(f"{saves}, but {missing}", waits=True)
-        bar = None
-        for order in orders(application, prediction, target, spare, seconds=self.care.startup):
+        bar, thin = None, False
+        redundant = redundant_of(self, application)
+        for order in orders(application, prediction, target, spare, seconds=self.care.startup, redundant=redundant):
+            if order.lowers:
+                thin = True
+                continue
             if (here - there) * self.care.horizon < order.excess:
                 continue
-            wanted = self._steps(application, order, spare)
-            stages = settle(self.framework, self.state, wanted, pods)
+            wanted = stages_of(self.state, application, order.stages, order.surge)
+            stages = settle(self.framework, self.state, wanted, pods, most=self.settings.max_moves)
             if isinstance(stages, Step):
-                bar = bar or self._unit(application, stages)[::2]
+                bar = bar or unit_of(self.state, application, stages)[::2]
                 continue
             if stages != wanted:
-                units = tuple(tuple(self._unit(application, step) for step in stage) for stage in stages)
-                order = judged(order.name, units, application, prediction, spare, seconds=self.care.startup)  # noqa: PLW2901
+                units = units_of(self.state, application, stages)
+                going = Spare(spare.pods, order.surge)
+                order = judged(  # noqa: PLW2901
+                    order.name, units, application, prediction, going, seconds=self.care.startup, redundant=redundant
+                )
+                if order.lowers:
+                    thin = True
+                    continue
                 if (here - there) * self.care.horizon < order.excess:
                     continue
             grounds = Grounds(change.ways, self.unheard(application.kinds), counted=True)
-            return replace(self._written(application, order, stages, here=here, there=there), grounds=grounds)
+            return replace(self._written(order, stages, pods, here=here, there=there), grounds=grounds)
         if bar is not None:
             return _NoPlan(f"{saves}, but the filters refuse a pod its place there", bar)
+        if thin:
+            return _NoPlan(f"{saves}, but on the way replicas would stand on too few nodes or in too few zones")
         return _NoPlan(f"{saves}, less than the way there costs within {self.care.horizon:g} s")
 
     def _waits(self, application: CallGraph, target: Ints, change: Change, least: float) -> str | None:
@@ -394,24 +446,6 @@ class _Run(Run):
         here, there = risen.cost(np.stack([application.counts, target]).astype(np.float64)).tolist()
         return bool(here - there >= least)
 
-    def _unit(self, application: CallGraph, step: Step) -> tuple[int, int, int]:
-        workload = next(number for number, kind in enumerate(application.kinds) if kind.workload == step.workload)
-        index = self.state.nodes.index
-        origin, target = (
-            int(np.flatnonzero(application.rows == index[node])[0]) for node in (step.origin, step.target)
-        )
-        return workload, origin, target
-
-    def _steps(self, application: CallGraph, order: Order, spare: Spare) -> Stages:
-        names, rows = self.state.nodes.names, application.rows.tolist()
-        return tuple(
-            tuple(
-                Step(application.kinds[workload].workload, names[rows[a]], names[rows[b]], spare.surge[workload])
-                for workload, a, b in stage
-            )
-            for stage in order.stages
-        )
-
     def _spare(self, application: CallGraph, pods: dict[WorkloadKey, list[Pod]]) -> Spare:
         most, surge = [], []
         for kind in application.kinds:
@@ -430,17 +464,10 @@ class _Run(Run):
                     return True
         return False
 
-    def _written(self, application: CallGraph, order: Order, stages: Stages, *, here: float, there: float) -> MovePlan:
-        names, rows = self.state.nodes.names, application.rows.tolist()
-        moving = {step.workload for stage in stages for step in stage}
-        start = {
-            kind.workload: {
-                names[rows[place]]: int(count) for place, count in enumerate(application.counts[number]) if count
-            }
-            for number, kind in enumerate(application.kinds)
-            if kind.workload in moving
-        }
-        return MovePlan(
-            stages, start, here=here, there=there, excess=order.excess, order=order.name, since=self.state.now,
-            safe=order.safe,
+    def _written(
+        self, order: Order, stages: Stages, pods: dict[WorkloadKey, list[Pod]], *, here: float, there: float
+    ) -> MovePlan:
+        return MovePlan.beginning(
+            stages, pods, at=self.state.now, limit=self.care.startup + self.care.patience, here=here, there=there,
+            excess=order.excess, order=order.name, safe=order.safe,
         )  # fmt: skip

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ecotone.descheduling.grounds import Pair, pair_of
-from ecotone.descheduling.plans.plan import Counts, MovePlan, Rescue, Step
-from ecotone.descheduling.plans.trial import Stages, settle
+from ecotone.descheduling.plans.plan import MovePlan, Rescue, Stages, Step
+from ecotone.descheduling.plans.trial import settle
 from ecotone.descheduling.run import Run
 from ecotone.model.arrays import Mask
 from ecotone.model.members import pods_of_each
@@ -35,15 +35,16 @@ class _Stranded:
     bounds: tuple[Bound, ...]
 
 
-def rescues(run: Run, busy: Collection[WorkloadKey]) -> Iterator[MovePlan]:
+def rescues(run: Run, busy: Collection[WorkloadKey], *, limit: float) -> Iterator[MovePlan]:
     """A plan for each waiting pod that others can make way for; pods of busy workloads stay.
 
+    A stage may take `limit` seconds.
     Once a plan is taken its workloads are busy too, so whoever takes it adds them before asking for the next.
     """
     for key in sorted(run.state.pending):
         pod = run.state.pending.get(key)
         stranded = None if pod is None else _stranded(run, pod, busy)
-        plan = None if stranded is None else _plan(run, stranded, busy)
+        plan = None if stranded is None else _plan(run, stranded, busy, limit)
         if plan is not None:
             yield plan
 
@@ -79,7 +80,7 @@ def _missing(run: Run, bounds: tuple[Bound, ...]) -> set[Pair]:
     }
 
 
-def _plan(run: Run, stranded: _Stranded, busy: Collection[WorkloadKey]) -> MovePlan | None:
+def _plan(run: Run, stranded: _Stranded, busy: Collection[WorkloadKey], limit: float) -> MovePlan | None:
     pod = stranded.pod
     free = _may_make_way(run, pod, busy)
     kinds = {kind for kind in run.state.kind_counts if kind.namespace == pod.namespace}
@@ -93,7 +94,7 @@ def _plan(run: Run, stranded: _Stranded, busy: Collection[WorkloadKey]) -> MoveP
         places = joint_places(run.framework, run.state, [*movers, pod], ties) if movers else None
         if places is not None:
             moved = [(each, places[each.key]) for each in movers if places[each.key] != each.node]
-            return _written(run, Rescue(pod.key, places[pod.key]), moved)
+            return _written(run, Rescue(pod.key, places[pod.key]), moved, limit)
     return None
 
 
@@ -123,7 +124,7 @@ def _within(run: Run, stranded: _Stranded) -> Mask:
     return found
 
 
-def _written(run: Run, rescue: Rescue, moved: list[tuple[Pod, str]]) -> MovePlan | None:
+def _written(run: Run, rescue: Rescue, moved: list[tuple[Pod, str]], limit: float) -> MovePlan | None:
     """As many of a workload at a time as leave one that serves and as its budgets allow; None if filters refuse it so."""
     pods = {
         workload: [pod for pod in run.pods_of(workload) if pod.is_peer]
@@ -134,16 +135,10 @@ def _written(run: Run, rescue: Rescue, moved: list[tuple[Pod, str]]) -> MovePlan
         workload = pod.kind.workload
         surge = len(pods[workload]) == 1 and run.settings.single_replicas == "surge"
         steps.setdefault(workload, []).append(Step(workload, pod.node or "", target, surge))
-    stages = settle(run.framework, run.state, _stages(run, steps, pods), pods)
+    stages = settle(run.framework, run.state, _stages(run, steps, pods), pods, most=run.settings.max_moves)
     if isinstance(stages, Step):
         return None
-    start: Counts = {}
-    for workload, own in pods.items():
-        nodes = [pod.node or "" for pod in own]
-        start[workload] = {node: nodes.count(node) for node in sorted(set(nodes))}
-    return MovePlan(
-        stages, start, here=0.0, there=0.0, excess=0.0, order="rescue", since=run.state.now, rescue=rescue
-    )  # fmt: skip
+    return MovePlan.beginning(stages, pods, at=run.state.now, limit=limit, order="rescue", rescue=rescue)
 
 
 def _stages(run: Run, steps: dict[WorkloadKey, list[Step]], pods: dict[WorkloadKey, list[Pod]]) -> Stages:

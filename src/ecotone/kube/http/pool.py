@@ -1,8 +1,7 @@
 """Connections to one server, kept alive and shared.
 
-Opening one costs both sides as much as several requests (a TLS handshake), and hundreds of requests may be made at once:
-if each opened its own, the first answer would come after the last handshake. So a few are opened side by side, the
-requests wait for whichever is free first, and beyond ``FEW`` a further one is opened only for a request that has waited a
+A few are opened side by side and requests wait for whichever is free first, since a handshake costs as much as several
+requests (docs/design/004-own-http-client.md). Beyond ``FEW`` a further one is opened only for a request that has waited a
 while, which is a sign that the server is far away rather than busy.
 """
 

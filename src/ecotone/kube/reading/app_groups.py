@@ -11,6 +11,7 @@ import msgspec
 from ecotone.kube.client import ApiClient, decode
 from ecotone.kube.errors import ApiError
 from ecotone.kube.kubeconfig import connect
+from ecotone.kube.reading.figures import why_not_believed
 from ecotone.kube.resources import APP_GROUPS
 from ecotone.model.errors import OutsideError
 
@@ -51,13 +52,13 @@ class _List(msgspec.Struct):
 
 def read_app_groups(
     *, kubeconfig: Path | str | None, context: str | None, namespace: str | None
-) -> list[AppGroupStatus]:
-    """Those of a namespace, or all; sorted by name."""
+) -> tuple[list[AppGroupStatus], str | None]:
+    """Those of a namespace, or all, sorted by name; and why what is measured on this cluster is not believed."""
     connection = connect(kubeconfig=None if kubeconfig is None else str(kubeconfig), context=context)
     return asyncio.run(_read(ApiClient(connection), namespace))
 
 
-async def _read(client: ApiClient, namespace: str | None) -> list[AppGroupStatus]:
+async def _read(client: ApiClient, namespace: str | None) -> tuple[list[AppGroupStatus], str | None]:
     found: list[AppGroupStatus] = []
     token = ""
     async with client:
@@ -74,4 +75,4 @@ async def _read(client: ApiClient, namespace: str | None) -> list[AppGroupStatus
             found += page.items
             token = page.metadata.continue_
             if not token:
-                return sorted(found, key=lambda one: one.key)
+                return sorted(found, key=lambda one: one.key), await why_not_believed(client)

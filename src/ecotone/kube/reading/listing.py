@@ -19,6 +19,7 @@ from ecotone.kube import resources
 from ecotone.kube.client import ApiClient
 from ecotone.kube.errors import ApiError, UnreachableError
 from ecotone.kube.kubeconfig import Connection, connect
+from ecotone.kube.reading.figures import told, why_not_believed
 from ecotone.kube.resources import Resource
 from ecotone.manifests import wire
 from ecotone.manifests.decoding import Found
@@ -43,12 +44,15 @@ def read_cluster(
     now: float | None = None,
     max_age: float | None = None,
     seed: int | None = None,
+    trusted: bool = False,
     request_timeout: float = REQUEST_TIMEOUT,
     amend: Amend | None = None,
     notes: list[str] | None = None,
 ) -> Snapshot:
     """The cluster as the API server tells it now. `request_timeout` bounds each list, repeated attempts included; `amend`
     may change and add objects before they are used, and says what it did in `notes`.
+
+    What is measured counts if the cluster keeps it for the monitor, or `trusted`; else a note says why it does not.
     """
     connection = connect(kubeconfig=None if kubeconfig is None else str(kubeconfig), context=context)
     state = ClusterState(
@@ -56,11 +60,16 @@ def read_cluster(
         max_age=DEFAULT_MAX_AGE if max_age is None else max_age,
         seed=seed or 0,
     )
-    objects = asyncio.run(_read_all(connection, request_timeout))
+    objects, doubt = asyncio.run(_read_all(connection, request_timeout, trusted=trusted))
+    if doubt is not None and notes is not None:
+        notes.append(told(doubt))
     if amend is not None:
         found = amend([Found(kind, value, "the cluster") for kind, value in objects], [] if notes is None else notes)
         objects = [(each.kind, each.value) for each in found]
-    ObjectStore(state).load(objects, left_out=_left_out)
+    state.vouched = doubt is None
+    store = ObjectStore(state)
+    store.believes = state.vouched
+    store.load(objects, left_out=_left_out)
     return state.freeze()
 
 
@@ -69,10 +78,14 @@ def _left_out(kind: str, given: Any, error: Exception) -> None:
     log.warning("%s %s/%s is left out: %s", kind, given.metadata.namespace, given.metadata.name, error)
 
 
-async def _read_all(connection: Connection, request_timeout: float) -> list[tuple[str, Any]]:
+async def _read_all(
+    connection: Connection, request_timeout: float, *, trusted: bool
+) -> tuple[list[tuple[str, Any]], str | None]:
+    """All objects, and why what is measured on them is not to be believed."""
     async with ApiClient(connection) as client:
+        doubt = None if trusted else await why_not_believed(client)
         lists = await asyncio.gather(*(_read(client, resource, request_timeout) for resource in READ))
-    return [item for one in lists for item in one]
+    return [item for one in lists for item in one], doubt
 
 
 async def _read(client: ApiClient, resource: Resource, request_timeout: float) -> list[tuple[str, Any]]:

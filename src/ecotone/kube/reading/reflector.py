@@ -141,6 +141,11 @@ class Reflector(Generic[T]):
                 self._stream.close()
             await self._listed.wait_for(lambda: self._lists_finished >= goal)
 
+    async def again(self) -> None:
+        """The same, and every object is delivered as if it had changed: the sink has come to see them otherwise."""
+        self._known = {key: (uid, "") for key, (uid, _) in self._known.items()}
+        await self.resync()
+
     async def run(self) -> None:
         """Mirrors until cancelled; no failure of the server ends it."""
         while True:

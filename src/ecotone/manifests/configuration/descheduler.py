@@ -79,6 +79,11 @@ KEYS: dict[str, tuple[str, Callable[[Node, str], Any], str]] = {
     "maxGroup": ("max_group", whole_number, "At most so many pods move together; 0: each for itself."),
     "groupGain": ("group_gain", number, "What the application must gain by that, as a share."),
     "reserveSeconds": ("reserve_for", number, "How long the target's capacity is kept for the replacement."),
+    "budget": (
+        "budget",
+        whole_number,
+        "How much a round looks at for an application: placements x workloads x nodes; then the best so far is taken.",
+    ),
     "windows": ("windows", _windows, "When moves are allowed (UTC); empty: always."),
     "localStorage": ("local_storage", flag, "Pods with local storage may be moved."),
     "volumeClaims": ("volume_claims", flag, "Pods with volume claims may be moved."),

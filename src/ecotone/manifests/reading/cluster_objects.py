@@ -60,6 +60,7 @@ def to_reservation(given: wire.Reservation) -> Reservation:
         replaces_uid=spec.replaces_uid,
         expires=parse_time(spec.expires) if spec.expires else float("inf"),
         taken_by=given.status.taken_by,
+        priority=spec.priority,
     )
 
 

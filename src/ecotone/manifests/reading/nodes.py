@@ -12,7 +12,8 @@ from ecotone.model.quantity import LARGEST
 from ecotone.model.selectors import Taint
 
 
-def to_node(given: wire.Node, *, attachable: Mapping[str, int] | None = None) -> Node:
+def to_node(given: wire.Node, *, attachable: Mapping[str, int] | None = None, believed: bool = True) -> Node:
+    """`believed`: whether what was measured counts; likewise for workloads."""
     meta, status = given.metadata, given.status
     labels = meta.labels
     ready = next((each for each in status.conditions if each.type == "Ready"), None)
@@ -31,7 +32,7 @@ def to_node(given: wire.Node, *, attachable: Mapping[str, int] | None = None) ->
     )
     # The siblings once wrote labels where they now write annotations.
     notes = keys.read_by_us(labels, meta.annotations)
-    return _measured(node, notes, meta.annotations) if notes else node
+    return _measured(node, notes, meta.annotations) if notes and believed else node
 
 
 def _measured(node: Node, notes: Mapping[str, str], annotations: Mapping[str, str]) -> Node:

@@ -17,6 +17,7 @@ from hashlib import blake2b
 import msgspec
 
 from ecotone.manifests import keys, wire
+from ecotone.manifests.measured_keys import without_measured
 from ecotone.manifests.reading.workloads import bare_workload, merged
 from ecotone.model.objects import Workload, WorkloadKey
 
@@ -38,15 +39,16 @@ class Statements:
         """True if the pod has said this already (None: nothing)."""
         return self._by_pod.get(pod) == (None if statement is None else statement[0])
 
-    def read(self, key: WorkloadKey, given: wire.Pod) -> tuple[str, Workload] | None:
+    def read(self, key: WorkloadKey, given: wire.Pod, *, believed: bool = True) -> tuple[str, Workload] | None:
         """The pod's statement about this workload, None if it says nothing; what others have said is not built again."""
         meta = given.metadata
-        said = keys.read_by_us(meta.labels, meta.annotations)
+        said: Mapping[str, str] = keys.read_by_us(meta.labels, meta.annotations)
+        said = said if believed else without_measured(said)
         if not said:
             return None
         text = _text(said)
         known = self._heard.get(key, {}).get(text)
-        return text, bare_workload(key, given) if known is None else known.workload
+        return text, bare_workload(key, given, believed=believed) if known is None else known.workload
 
     def say(self, pod: str, key: WorkloadKey, statement: tuple[str, Workload]) -> None:
         text, workload = statement

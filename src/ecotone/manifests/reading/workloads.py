@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ecotone.manifests import keys, wire
+from ecotone.manifests.measured_keys import without_measured
 from ecotone.manifests.reading.pods import controller_of, namespace_of
 from ecotone.manifests.reading.selectors import label_selector
 from ecotone.model.objects import Measured, Workload, WorkloadKey
@@ -20,13 +21,14 @@ PASSED_THROUGH = ("ReplicaSet", "Job")
 OwnerOf = Callable[[str, str, str], tuple[str, str] | None]
 
 
-def to_workload(kind: str, given: wire.AnyWorkload) -> Workload:
+def to_workload(kind: str, given: wire.AnyWorkload, *, believed: bool = True) -> Workload:
     """A workload from its own object: telemetry on it, channels on its pod template (or on it, as the siblings do)."""
     meta, spec, template = given.metadata, given.spec, given.spec.template.metadata
     found = _from_notes(
         WorkloadKey(namespace_of(meta), meta.name, kind),
         notes={**template.annotations, **meta.annotations},
         labels={**meta.labels, **template.labels},
+        believed=believed,
     )
     replicas = spec.replicas if kind != "Job" else spec.parallelism
     return replace(
@@ -52,10 +54,10 @@ def with_figures(workload: Workload, texts: Mapping[str, str]) -> Workload:
     )
 
 
-def bare_workload(key: WorkloadKey, given: wire.Pod) -> Workload:
+def bare_workload(key: WorkloadKey, given: wire.Pod, *, believed: bool = True) -> Workload:
     """What a pod without an owner says about its workload."""
     meta = given.metadata
-    found = _from_notes(key, notes=meta.annotations, labels=meta.labels)
+    found = _from_notes(key, notes=meta.annotations, labels=meta.labels, believed=believed)
     app, group = meta.labels.get(keys.APP), meta.labels.get(keys.APP_GROUP)
     if app is None or group is None:
         return found
@@ -66,7 +68,11 @@ def _own_labels(template: wire.Metadata) -> LabelSelector | None:
     return LabelSelector.of_labels(template.labels) if template.labels else None
 
 
-def _from_notes(key: WorkloadKey, *, notes: Mapping[str, str], labels: Mapping[str, str]) -> Workload:
+def _from_notes(
+    key: WorkloadKey, *, notes: Mapping[str, str], labels: Mapping[str, str], believed: bool = True
+) -> Workload:
+    if not believed:
+        notes, labels = without_measured(notes), without_measured(labels)
     # The siblings' traffic and affinity keys may be labels of old.
     both = keys.read_by_us(labels, notes)
     if not both:
@@ -90,6 +96,7 @@ def _from_notes(key: WorkloadKey, *, notes: Mapping[str, str], labels: Mapping[s
         calls=keys.calls(both),
         edge_share=keys.edge_share(both),
         target_latency_ms=keys.target_latency(both),
+        redundancy=keys.redundancy(both),
     )
 
 
@@ -113,6 +120,7 @@ def merged(first: Workload, second: Workload) -> Workload:
         target_latency_ms=(
             first.target_latency_ms if first.target_latency_ms is not None else second.target_latency_ms
         ),
+        redundancy=first.redundancy or second.redundancy,
     )
 
 

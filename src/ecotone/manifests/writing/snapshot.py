@@ -151,6 +151,7 @@ def workload_notes(workload: Workload) -> dict[str, str]:
         keys.CALLS: _numbers(workload.calls),
         keys.EDGE_SHARE: _decimal(workload.edge_share),
         keys.TARGET_LATENCY: _decimal(workload.target_latency_ms),
+        keys.REDUNDANCY: workload.redundancy,
         keys.AFFINITY: _numbers(workload.affinity),
         keys.DEADLINES: _numbers(workload.deadlines) if workload.deadlines else None,
         keys.SOFT_DEADLINES: _numbers(workload.soft_deadlines) if workload.soft_deadlines else None,
@@ -327,6 +328,7 @@ def _reservation(given: Reservation) -> wire.Reservation:
             resources=quantities(given.requests),
             replaces_uid=given.replaces_uid,
             expires="" if given.expires == float("inf") else show_time(given.expires),
+            priority=given.priority,
         ),
         status=wire.ReservationStatus(taken_by=given.taken_by),
     )
@@ -341,4 +343,5 @@ def _state(snapshot: Snapshot) -> wire.SnapshotState:
         memory=msgspec.to_builtins(dict(snapshot.memory), str_keys=True),
         last_moves={key_text(key): at for key, at in snapshot.last_moves.items()},
         assumed=sorted(snapshot.usage.recent_keys),
+        vouched=snapshot.vouched,
     )

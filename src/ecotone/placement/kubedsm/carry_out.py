@@ -5,6 +5,7 @@ Shared by KubeDSM's suggestions and by `ecotone`'s targets: whoever plans in cou
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from ecotone.descheduling.eligibility import budgets_of
@@ -30,22 +31,39 @@ def move_of(step: Step, cluster: Cluster) -> Move | None:
     return None
 
 
+def starting(plan: StepPlan, snapshot: Snapshot, settings: DeschedulerSettings) -> bool:
+    """True while replacements of its last stage are to come: where moves per run are limited, the next stage waits."""
+    return settings.max_moves is not None and not under_way(snapshot).isdisjoint(plan.moving)
+
+
 def begin(
-    plan: StepPlan, reading: Reading, snapshot: Snapshot, settings: DeschedulerSettings
+    plan: StepPlan,
+    reading: Reading,
+    snapshot: Snapshot,
+    settings: DeschedulerSettings,
+    *,
+    keeps: Callable[[Cluster, Move], bool] = lambda _, __: True,
 ) -> list[tuple[Step, Pod, bool]]:
     """Steps that can begin now, in order, each with its pod and whether its replacement comes first; one per service.
 
+    They are a stage: at most as many as a run may move. `keeps`: whether a move keeps what was promised.
     The target has room while the pod still holds its own place, so the replacement can always come first; whoever
     carries the step out falls back on an eviction where somebody else sets the replicas and other pods are ready.
     """
+    if starting(plan, snapshot, settings):
+        return []
     now, found = reading.cluster, reading.population
     busy = set(under_way(snapshot))
     allowed = {(each.namespace, each.name): each.allowed for each in snapshot.budgets}
     state = ClusterState.of(snapshot)
     begun: list[tuple[Step, Pod, bool]] = []
     for step in plan.steps:
+        if settings.max_moves is not None and len(begun) >= settings.max_moves:
+            break
         move = move_of(step, now)
         if move is None or step.workload in busy or not now.fits(move.service, move.target):
+            continue
+        if not keeps(now, move):
             continue
         pod = found.pods[move.service, move.origin][0]
         budgets = [(each.namespace, each.name) for each in budgets_of(state, pod)]

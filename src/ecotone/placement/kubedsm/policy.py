@@ -8,11 +8,10 @@ is suggested, as in the paper, where a suggestion follows the end of the last.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from ecotone.descheduling.eligibility import why_not
-from ecotone.descheduling.steps import MEMORY, Step, StepPlan, left, plan_in, under_way
+from ecotone.descheduling.steps import MEMORY, Step, StepPlan, plan_in, under_way
 from ecotone.model.decisions import Bind, Decision, Decisions, Wait
 from ecotone.model.objects import Pod, Reservation
 from ecotone.model.snapshot import Snapshot
@@ -119,7 +118,7 @@ def suggestions(snapshot: Snapshot, profile: Profile, settings: DeschedulerSetti
     begun = begin(plan, reading, snapshot, settings)
     if not begun and not under_way(snapshot, settings.only):
         plan = StepPlan()  # somebody took the room that a step was waiting for
-    remaining = replace(plan, steps=left(plan.steps, [step for step, _, _ in begun]))
+    remaining = plan.after([step for step, _, _ in begun])
     moves = tuple(eviction(pod, step, plan, unit="QoS", surge=surge) for step, pod, surge in begun)
     return Decisions(moves, {**snapshot.memory, MEMORY: remaining.as_memory()})
 

@@ -6,10 +6,14 @@ each other in a circle are opened by a detour: one pod goes to a node with room 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ecotone.model.arrays import Ints
 from ecotone.placement.kubedsm.cluster import Cluster, Move
+
+Keeps = Callable[[Cluster, Move], bool]
 
 
 def moves_between(before: Ints, after: Ints) -> list[Move]:
@@ -22,15 +26,18 @@ def moves_between(before: Ints, after: Ints) -> list[Move]:
     return found
 
 
-def ordered(cluster: Cluster, moves: list[Move]) -> list[Move]:
-    """All moves, each fitting in its turn, with detours where needed; ends early where no detour fits either."""
+def ordered(cluster: Cluster, moves: list[Move], keeps: Keeps = lambda _, __: True) -> list[Move]:
+    """All moves, each fitting in its turn, with detours where needed; ends early where no detour fits either.
+
+    None is made that breaks a promise which holds in its turn (`keeps`).
+    """
     left, done, now = list(moves), [], cluster
     while left:
-        move = next((each for each in left if now.fits(each.service, each.target)), None)
+        move = next((each for each in left if now.fits(each.service, each.target) and keeps(now, each)), None)
         if move is not None:
             left.remove(move)
         else:
-            detour = _detour(now, left)
+            detour = _detour(now, left, keeps)
             if detour is None:
                 break
             stuck, move = detour
@@ -40,9 +47,11 @@ def ordered(cluster: Cluster, moves: list[Move]) -> list[Move]:
     return done
 
 
-def _detour(cluster: Cluster, left: list[Move]) -> tuple[Move, Move] | None:
+def _detour(cluster: Cluster, left: list[Move], keeps: Keeps) -> tuple[Move, Move] | None:
     for stuck in left:
         aside = cluster.roomiest_cloud(stuck.service)
         if aside is not None and aside not in (stuck.origin, stuck.target):
-            return stuck, Move(stuck.service, stuck.origin, aside)
+            way = Move(stuck.service, stuck.origin, aside)
+            if keeps(cluster, way):
+                return stuck, way
     return None

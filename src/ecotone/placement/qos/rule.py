@@ -6,6 +6,9 @@ carried out step by step (`descheduling.steps`), and nothing new is planned befo
 get deletion costs, so that a scale-down takes those first that help least. All other workloads are left to the rule named by
 `then`, which sees the pods of workloads with targets as pods that stay.
 
+A stage of a plan has at most as many moves as a run may make. The next one, and the next plan, begins when its replacements are
+ready. No stage breaks a promise that holds, and no plan gives one up for others.
+
 `moveCostMs` is what a move has to be worth, `brokenMs` what every promise that is not kept counts on top; a plan that has not
 ended after `planSeconds` is given up; `deletionCosts: false` leaves the costs alone. One move begins every `moveSeconds`, and
 up to `moveBurst` at once after a pause (`moveSeconds: 0`: no such limit); no plan is made that has more moves than are allowed
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,16 +27,17 @@ import numpy as np
 from ecotone.descheduling.eligibility import why_not
 from ecotone.descheduling.pace import MEMORY as PACE
 from ecotone.descheduling.pace import pace_now
-from ecotone.descheduling.steps import MEMORY, Step, StepPlan, left, plan_in, under_way
+from ecotone.descheduling.steps import MEMORY, Step, StepPlan, plan_in, under_way
 from ecotone.model.decisions import Decision, Decisions, DeletionCost
 from ecotone.model.objects import Pod, Workload, WorkloadKey
 from ecotone.model.snapshot import Snapshot
 from ecotone.model.state import ClusterState
-from ecotone.placement.kubedsm.carry_out import begin, eviction, move_of
+from ecotone.placement.kubedsm.carry_out import begin, eviction, move_of, starting
 from ecotone.placement.kubedsm.configuration import Configuration
 from ecotone.placement.kubedsm.from_snapshot import Reading, read
 from ecotone.placement.qos.from_snapshot import BROKEN_MS, Targets, problem_of, targets
 from ecotone.placement.qos.moves import moves_between, ordered
+from ecotone.placement.qos.promises import keeps, kept
 from ecotone.placement.qos.solve import solve
 from ecotone.scheduling.profiles import registry
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
@@ -74,16 +79,14 @@ def by_targets(
     costs: tuple[Decision, ...] = tuple(_deletion_costs(reading, wanted)) if deletionCosts else ()
     pace = pace_now(snapshot, seconds=moveSeconds, burst=moveBurst) if moveSeconds > 0.0 else None
     limited = settings if pace is None else replace(settings, max_moves=_least(settings.max_moves, pace.allowed))
-    plan = plan_in(snapshot.memory)
-    if plan.steps and not _stands(plan, reading, snapshot, planSeconds):
-        plan = StepPlan()
-    if not plan.steps and not _unsettled(snapshot, promised):
+    plan = _still(plan_in(snapshot.memory), reading, snapshot, planSeconds)
+    if not plan.steps and not _unsettled(snapshot, promised) and not starting(plan, snapshot, settings):
         plan = _planned(reading, wanted, snapshot, limited, move_cost=moveCostMs, broken_ms=brokenMs)
-    begun = begin(plan, reading, snapshot, settings)
+    begun = begin(plan, reading, snapshot, settings, keeps=partial(keeps, wanted))
     if not begun and not under_way(snapshot, promised):
         plan = StepPlan()
     begun = begun if pace is None else begun[: pace.allowed]
-    remaining = replace(plan, steps=left(plan.steps, [step for step, _, _ in begun]))
+    remaining = plan.after([step for step, _, _ in begun])
     moves = tuple(eviction(pod, step, plan, unit="ms", surge=surge) for step, pod, surge in begun)
     memory = {**snapshot.memory, MEMORY: remaining.as_memory()}
     if pace is not None:
@@ -150,12 +153,20 @@ def _planned(
     if settings.single_replicas == "never":
         alone = found.ready.sum(axis=1) <= 1
         found = replace(found, fixed=np.where(alone[:, None], found.placed, found.fixed))
-    problem = problem_of(found, wanted, budget=settings.max_moves, move_cost=move_cost, broken_ms=broken_ms)
-    answer = solve(problem)
-    gain = problem.loss(found.placed) - answer.loss
-    if gain < LEAST_GAIN_MS:
+    held, given_up = kept(wanted, found.placed), np.ones(len(found.kinds), np.bool_)
+    while given_up.any():
+        problem = problem_of(found, wanted, budget=settings.max_moves, move_cost=move_cost, broken_ms=broken_ms)
+        answer = solve(problem)
+        gain = problem.loss(found.placed) - answer.loss
+        if gain < LEAST_GAIN_MS:
+            return StepPlan()
+        # Where a promise that holds would be given up for others, its pods stay, and the question is asked again.
+        given_up = held & ~kept(wanted, answer.x)
+        found = replace(found, fixed=np.where(given_up[:, None], found.placed, found.fixed))
+    moves = ordered(cluster, moves_between(found.placed, answer.x), partial(keeps, wanted))
+    gain = problem.loss(found.placed) - problem.loss(cluster.after(moves).placed)
+    if gain < LEAST_GAIN_MS:  # not all of them can be made
         return StepPlan()
-    moves = ordered(cluster, moves_between(found.placed, answer.x))
     steps = tuple(
         Step(cluster.services[each.service].name, cluster.nodes[each.origin].name, cluster.nodes[each.target].name)
         for each in moves
@@ -163,16 +174,17 @@ def _planned(
     return StepPlan(steps, snapshot.now, gain, len(steps))
 
 
-def _stands(plan: StepPlan, reading: Reading, snapshot: Snapshot, seconds: float) -> bool:
+def _still(plan: StepPlan, reading: Reading, snapshot: Snapshot, seconds: float) -> StepPlan:
+    """The plan as it is now: nothing once its time is over, and without steps if they have become impossible."""
     if snapshot.now - plan.since > seconds:
-        return False
+        return StepPlan()
     now = reading.cluster
     for step in plan.steps:
         move = move_of(step, now)
         if move is None or not now.allowed[move.service, move.target]:
-            return False
+            return replace(plan, steps=())
         now = now.after([move])
-    return not now.overcommitted()
+    return replace(plan, steps=()) if now.overcommitted() else plan
 
 
 def _deletion_costs(reading: Reading, wanted: Targets) -> list[DeletionCost]:

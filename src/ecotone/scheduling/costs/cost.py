@@ -65,7 +65,7 @@ def cpu_ms(state: ClusterState, kind: PodKind, rows: Rows, *, model: Model = DEF
     if len(rows) == 1:
         return np.array([cpu_ms_at(state, kind, int(rows[0]), model=model)])
     capacity, cores, power, slow = (_pick(state, column, rows) for column in _queues(state.nodes))
-    before = used_share(state, rows)
+    before = used_share(state, rows, by=kind.namespace)
     after = before + max(state.pod_usage(kind)[0], LEAST_USE) / capacity
     wait, slope = _waiting(after, cores, power, slow)
     found: Floats = model.service_ms * (wait + before * slope)
@@ -79,7 +79,7 @@ def cpu_ms_at(state: ClusterState, kind: PodKind, row: int, *, model: Model = DE
     """
     capacities, all_cores, powers, slows = _queues(state.nodes)
     capacity, cores, power, slow = capacities.item(row), all_cores.item(row), powers.item(row), slows.item(row)
-    before = max(0.0, 1 - available_at(state, row)[0] / capacity)
+    before = max(0.0, 1 - available_at(state, row, by=kind.namespace)[0] / capacity)
     known, worst = _measured_cpu(state)
     if worst is not None and not known[row]:
         before = max(before, worst)
@@ -102,10 +102,10 @@ def _queues(nodes: NodeTable) -> tuple[Floats, Floats, Floats, Floats]:
     return nodes.derived("queues for CPU", compute)
 
 
-def used_share(state: ClusterState, rows: Rows) -> Floats:
+def used_share(state: ClusterState, rows: Rows, *, by: str) -> Floats:
     """Utilisation of each node's CPU without the pod: measured where possible, else by requests, but never flattering."""
     capacity = _pick(state, _queues(state.nodes)[0], rows)
-    share: Floats = np.maximum(0.0, 1 - available(state, rows)[:, CPU] / capacity)
+    share: Floats = np.maximum(0.0, 1 - available(state, rows, by=by)[:, CPU] / capacity)
     known, worst = _measured_cpu(state)
     return share if worst is None else np.where(_pick(state, known, rows), share, np.maximum(share, worst))
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from ecotone.model.objects import Pod, WorkloadKey
 from ecotone.scheduling.profiles.use import Use
+from ecotone.scheduling.response.budget import EVALUATIONS
 
 SingleReplicas = Literal["never", "surge", "evict"]
 SINGLE_REPLICAS: tuple[SingleReplicas, ...] = ("never", "surge", "evict")
@@ -24,10 +25,11 @@ class DeschedulerSettings:
     `single_replicas`: what is done about a workload's only ready pod: nothing, a replacement first, or an eviction like
     any other; moving it takes `last_replica_gain` instead of `min_relative_gain`. `max_group` pods may move together in
     one run if the whole application gains `group_gain`; 0 switches that off. `max_moves` None: no limit. `windows`: when
-    moves are allowed, see `windows`. `scheduler_names`: whose pods are moved; None: everybody's. `score` and `queue_sort`:
-    what running pods are judged by, and in which order they are looked at, where that is not what the profile places pods
-    by. `args` are the rule's own. `stays`: why a pod is not to be moved, for reasons that whoever carries the moves out
-    knows and the snapshot does not. `only`: the workloads that are looked at, when everything else stays anyway, so that a
+    moves are allowed, see `windows`. `budget`: how much a round may look at for an application, in placements times workloads
+    times nodes; then the best so far is taken. `scheduler_names`: whose pods are moved; None: everybody's. `score` and
+    `queue_sort`: what running pods are judged by, and in which order they are looked at, where that is not what the profile
+    places pods by. `args` are the rule's own. `stays`: why a pod is not to be moved, for reasons that whoever carries the moves
+    out knows and the snapshot does not. `only`: the workloads that are looked at, when everything else stays anyway, so that a
     round about one application does not go through the whole cluster. `told`: is told of workloads that stay by a decision
     about their whole application, and why. `unmeasured`: is told of figures that a move rests on and nobody has measured;
     moves then do not wait for them. `reach`: how far back figures of CPU use reach from the moment they are read, 0 if they are
@@ -46,6 +48,7 @@ class DeschedulerSettings:
     max_group: int = 16
     group_gain: float = 0.2
     reserve_for: float = 120.0
+    budget: int = EVALUATIONS
     windows: tuple[str, ...] = ()
     local_storage: bool = False
     volume_claims: bool = False

@@ -168,6 +168,15 @@ def literally(profile: Profile) -> Profile:
 ALGORITHM_1 = (Use("ResourceAware", 0.5), Use("NetworkAware", 0.5))
 _DESCHEDULER_OF_SOPHOS = replace(THESIS, score=ALGORITHM_1)
 
+_OURS = ranked_by(
+    "ecotone",
+    "predicted response time of the request chains, replicas kept on several nodes and in near zones; the default",
+    Use("ResponseTime", 1),
+    filters=(Use("LatencyBound"),),
+    descheduler=TARGETS,
+    objective=MILLISECONDS,
+)
+
 _BUILT_IN = (
     Profile(
         name="kube-default",
@@ -176,13 +185,12 @@ _BUILT_IN = (
         enabled=KUBERNETES,
         tie_draw=True,
     ),
-    ranked_by(
-        "ecotone",
-        "predicted response time of the request chains: latency to callers and callees, CPU pressure; the default",
-        Use("ResponseTime", 1),
-        filters=(Use("LatencyBound"),),
-        descheduler=TARGETS,
-        objective=MILLISECONDS,
+    _OURS,
+    replace(
+        _OURS.with_args("ResponseTime", redundancy=False),
+        name="ecotone-fast",
+        summary="as ecotone by milliseconds alone: replicas may share a node or a zone, and a run has no cap on moves",
+        descheduler=replace(TARGETS, max_moves=None),
     ),
     literally(
         added(

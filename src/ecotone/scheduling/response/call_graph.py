@@ -71,6 +71,13 @@ class CallGraph:
         return found
 
     @property
+    def channels(self) -> list[tuple[int, int]]:
+        """Who calls whom, and whose calls to whom have a deadline."""
+        return [(call.caller, call.callee) for call in self.calls] + [
+            (late.caller, late.callee) for late in self.deadlines
+        ]
+
+    @property
     def incoming(self) -> Floats:
         """Requests per second that each workload gets, from users and from others."""
         found: Floats = self.users.sum(axis=1)

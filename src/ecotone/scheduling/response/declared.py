@@ -103,6 +103,7 @@ def _graph(state: ClusterState, part: Parts, lateness: Lateness) -> CallGraph:
     scale = LOAD * 1000 * float(cores.max(initial=0.0)) / max(DEFAULT.service_ms * float(work.sum()), 1e-9)
     calls = tuple(Calls(each.caller, each.callee, scale * each.rate) for each in calls)
     asked = np.array([state.pod_usage(kind)[0] for kind in kinds])  # what their pods count for before they are measured
+    busy = used_share(state, state.nodes.all_rows, by=names[0][0])[rows] * cores * 1000
     order, cyclic = callers_first(len(names), calls)
     rtt = round_trips(state, rows)
     return CallGraph(
@@ -116,7 +117,7 @@ def _graph(state: ClusterState, part: Parts, lateness: Lateness) -> CallGraph:
         zones=state.nodes.labels(ZONE)[0][rows].astype(np.int64),
         rtt=rtt,
         use=scale * DEFAULT.service_ms * work,
-        other=np.maximum(0.0, used_share(state, state.nodes.all_rows)[rows] * cores * 1000 - asked @ counts[:, rows]),
+        other=np.maximum(0.0, busy - asked @ counts[:, rows]),
         cores=cores,
         rate=scale * max(len(entries), 1),
         order=order,

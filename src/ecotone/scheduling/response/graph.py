@@ -298,7 +298,7 @@ class _Graph:
         kinds = tuple(self._placed[name] for name in names)
         use = np.array([state.pod_usage(kind)[0] for kind in kinds]) * counts.sum(axis=1)
         cores = np.maximum(state.nodes.allocatable[rows, CPU].astype(np.float64), LEAST_USE) / 1000
-        busy = used_share(state, state.nodes.all_rows)[rows] * cores * 1000
+        busy = used_share(state, state.nodes.all_rows, by=names[0][0])[rows] * cores * 1000
         rtt = round_trips(state, rows)
         found = CallGraph(
             names=tuple(names),

@@ -29,7 +29,7 @@ def joined(
     users = np.zeros((len(names), len(rows)))
     calls: list[Calls] = []
     cores = np.maximum(state.nodes.allocatable[rows, CPU].astype(np.float64), LEAST_USE) / 1000
-    busy: Floats = used_share(state, state.nodes.all_rows)[rows] * cores * 1000
+    busy: Floats = used_share(state, state.nodes.all_rows, by=names[0][0])[rows] * cores * 1000
     other = busy.copy()
     for part, places, start in zip(parts, where, first, strict=False):
         end = start + len(part.names)

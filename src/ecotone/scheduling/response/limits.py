@@ -15,8 +15,9 @@ from ecotone.scheduling.costs.preferences import PREFERENCE_MS, standing_wishes
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
 from ecotone.scheduling.plugin import KEEPS_NEAR, Cycle
+from ecotone.scheduling.redundancy.tables import redundancy_of
 from ecotone.scheduling.response.call_graph import CallGraph
-from ecotone.scheduling.response.search import Limits, Near
+from ecotone.scheduling.response.constraints import Limits, Near
 
 
 def limits_of(
@@ -26,12 +27,14 @@ def limits_of(
     pods: Mapping[WorkloadKey, Sequence[Pod]],
     *,
     movable: Mask,
-    together: float,
-    apart: bool,
     moving: float,
+    kept: bool = True,
     lean: bool = False,
 ) -> Limits:
-    """The application's own pods are lifted off while the filters are asked, and put back."""
+    """The application's own pods are lifted off while the filters are asked, and put back.
+
+    `kept`: where the policy keeps redundancy, workloads stay on as many nodes and in as many zones as they are now.
+    """
     rows = application.rows
     near = tuple(_near(framework, state, application))
     own = [pod for kind in application.kinds for pod in pods.get(kind.workload, ())]
@@ -51,16 +54,24 @@ def limits_of(
     ).reshape(len(application.kinds), -1)
     prices = np.array([price_ms(state, kind, rows) for kind in application.kinds])
     wishes = np.array([standing_wishes(state.nodes, kind)[rows] for kind in application.kinds])
+    demand = np.hstack([demand, np.ones((len(demand), 1))])
+    free = np.hstack([free, room[:, np.newaxis]])
+    redundancy = None
+    if framework.keeps_redundancy:
+        possible = allowed & np.stack([(asked <= free).all(axis=1) for asked in demand])
+        redundancy = redundancy_of(
+            state, application.kinds, application.counts, application.zones, application.rtt,
+            possible=possible, kept=kept,
+        )  # fmt: skip
     return Limits(
         allowed=allowed,
-        demand=np.hstack([demand, np.ones((len(demand), 1))]),
-        free=np.hstack([free, room[:, np.newaxis]]),
+        demand=demand,
+        free=free,
         movable=movable,
         price=prices * application.replicas[:, np.newaxis] + PREFERENCE_MS * wishes,
-        together=together,
-        apart=apart,
         moving=moving,
         near=near,
+        redundancy=redundancy,
         lean=lean,
     )
 

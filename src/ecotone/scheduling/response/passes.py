@@ -19,6 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask
+from ecotone.scheduling.redundancy.tables import Redundancy
 from ecotone.scheduling.response.call_graph import CallGraph
 
 _FULL = 1e-6
@@ -27,7 +28,16 @@ _FULL = 1e-6
 class Passes:
     """`demand[w, r]` and `room[n, r]`: what a pod asks for and what there is; `allowed[w, n]` and `movable`: who may where."""
 
-    def __init__(self, application: CallGraph, *, demand: Floats, room: Floats, allowed: Mask, movable: Ints) -> None:
+    def __init__(
+        self,
+        application: CallGraph,
+        *,
+        demand: Floats,
+        room: Floats,
+        allowed: Mask,
+        movable: Ints,
+        redundancy: Redundancy | None = None,
+    ) -> None:
         self._application = application
         self._now = application.counts.astype(np.float64)
         self._replicas = np.maximum(self._now.sum(axis=1), 1.0)[:, np.newaxis]
@@ -35,6 +45,7 @@ class Passes:
         self._room = room
         self._allowed = allowed
         self._movable = movable
+        self._redundancy = redundancy
         size = len(self._now)
         self._talk = np.zeros((size, size))
         for call in application.calls:
@@ -50,32 +61,81 @@ class Passes:
             room=self._room,
             allowed=self._allowed,
             movable=movable,
+            redundancy=self._redundancy,
         )
+
+    def whole(self, workload: int, places: Ints) -> Floats:
+        """[p, n]: all of a workload at each of these nodes, or as near to that as redundancy lets it be."""
+        replicas = float(self._now[workload].sum())
+        if self._redundancy is not None:
+            return self._redundancy.around(workload, replicas, places)
+        found = np.zeros((len(places), self._now.shape[1]))
+        found[np.arange(len(places)), places] = replicas
+        return found
+
+    @property
+    def size(self) -> int:
+        """How many targets there are: every node, then the two largest sites of users, the three largest, and so on."""
+        return int(self._now.shape[1]) + max(0, self._most_sites - 1)
+
+    @property
+    def effort(self) -> float:
+        """Evaluations that looking at a target takes."""
+        workloads, nodes = self._now.shape
+        return float(workloads * workloads * nodes / 3)
+
+    @property
+    def _most_sites(self) -> int:
+        demand = self._application.users.sum(axis=0)
+        return min(int((demand > 0).sum()), int(self._now.sum(axis=1).max(initial=1)))
 
     def targets(self) -> Iterator[Floats]:
         """Where everything might go: [w, n] counts."""
+        return (self.target(number) for number in range(self.size))
+
+    def nearest_first(self) -> list[int]:
+        """The numbers of all targets, several sites first, then the nodes nearest to users and to what stays."""
+        nodes = self._now.shape[1]
+        stays = np.ones(len(self._now), dtype=np.bool_)
+        stays[self._movable] = False
+        here = self._talk[:, stays].sum(axis=0) @ (self._now / self._replicas)[stays]
+        away = self._users.sum(axis=0) + here @ self._application.rtt
+        return [*range(nodes, self.size), *np.argsort(away, kind="stable").tolist()]
+
+    def target(self, number: int) -> Floats:
         replicas = self._now.sum(axis=1)
-        for node in range(self._now.shape[1]):
-            target = np.zeros_like(self._now)
-            target[:, node] = replicas
-            yield target
+        nodes = self._now.shape[1]
+        if number < nodes:
+            return np.concatenate([self.whole(workload, np.array([number])) for workload in range(len(replicas))])
         demand = self._application.users.sum(axis=0)
-        sites = np.argsort(-demand, kind="stable")[: int((demand > 0).sum())]
-        for number in range(2, min(len(sites), int(replicas.max(initial=1))) + 1):
-            yield np.stack([_in_proportion(int(each), demand, sites[:number]) for each in replicas])
+        sites = np.argsort(-demand, kind="stable")[: number - nodes + 2]
+        shared = [_in_proportion(int(each), demand, sites) for each in replicas]
+        if self._redundancy is not None:
+            shared = [self._redundancy.mended(workload, row) for workload, row in enumerate(shared)]
+        return np.stack(shared)
 
     def pull(self, here: Floats) -> Floats:
         """[w, n]: milliseconds per second that a workload's calls would travel with it on each node and the others as here."""
         found: Floats = self._users + self._talk @ (here / self._replicas) @ self._application.rtt
         return found
 
-    def grown(self, target: Floats) -> Floats:
-        """Placements with the first workload at the target, the first two, and so on."""
+    def pull_of(self, here: Floats, workload: int) -> Floats:
+        """[n]: the same of one workload."""
+        found: Floats = self._users[workload] + self._talk[workload] @ (here / self._replicas) @ self._application.rtt
+        return found
+
+    def prefixes(self, target: Floats, *, at_once: int) -> Iterator[Floats]:
+        """Placements with the first workload at the target, the first two, and so on, some at a time; or the present one."""
         order = self._order(target)
-        found = np.repeat(self._now[np.newaxis], len(order) + 1, axis=0)
-        for place, workload in enumerate(order):
-            found[place + 1 :, workload] = target[workload]
-        return found[1:] if order else found
+        here = self._now
+        if not order:
+            yield here[np.newaxis]
+        for at in range(0, len(order), at_once):
+            found = np.repeat(here[np.newaxis], len(order[at : at + at_once]), axis=0)
+            for place, workload in enumerate(order[at : at + at_once]):
+                found[place:, workload] = target[workload]
+            here = found[-1]
+            yield found
 
     def _goers(self, target: Floats) -> list[int]:
         comes = target > self._now
@@ -127,15 +187,16 @@ class Passes:
         return here
 
     def _next_best(self, found: Floats, chosen: int) -> Floats:
-        """The workload on the node with the least way to its peers that takes all of it."""
-        used = found.T @ self._demand - np.outer(found[chosen], self._demand[chosen])
-        replicas = found[chosen].sum()
-        room = (used + replicas * self._demand[chosen] <= self._room + _FULL).all(axis=1)
-        takes = room & self._allowed[chosen]
+        """The workload at the node with the least way to its peers that takes all of it."""
+        asked, others = self._demand[chosen], found.T @ self._demand - np.outer(found[chosen], self._demand[chosen])
+        wholes = self.whole(chosen, np.arange(found.shape[1]))
+        # At node n it needs room for wholes[n, m] pods on m.
+        wanted = asked > 0.0
+        pods = ((self._room + _FULL - others)[:, wanted] / asked[wanted]).min(axis=1, initial=np.inf)
+        takes = (wholes <= np.where(self._allowed[chosen], pods, 0.0)).all(axis=1)
         if not takes.any():
             return self._back(found, chosen)
-        away = np.zeros(found.shape[1])
-        away[int(np.argmin(np.where(takes, self.pull(found)[chosen], np.inf)))] = replicas
+        away: Floats = wholes[int(np.argmin(np.where(takes, self.pull(found)[chosen], np.inf)))]
         return away
 
     def _relieved(self, target: Floats, place: Callable[[Floats, int], Floats]) -> Floats:

@@ -12,18 +12,22 @@ slower the one whose slowest requests wait least: a node that many share may sav
 long instead, but a way takes everybody the same time, and a queue takes a few the time of all.
 
 Placements that exceed capacity or that the filters refuse cost infinitely much. What is compared is J plus prices: of
-nodes, of owners' preferences, of the risk that one node takes all replicas with it, and a little for every pod that moves.
+nodes, of owners' preferences, and a little for every pod that moves. Redundancy has no price: a workload that moves
+ends on as many nodes and in as many zones as it should, or stays as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask
+from ecotone.scheduling.response.around import Change, can_tell
+from ecotone.scheduling.response.budget import Budget
 from ecotone.scheduling.response.call_graph import CallGraph, joined
+from ecotone.scheduling.response.constraints import Limits
+from ecotone.scheduling.response.nearby import Nearby, Standing
 from ecotone.scheduling.response.passes import Passes
 from ecotone.scheduling.response.prediction import Prediction
 
@@ -36,43 +40,19 @@ _NEARLY = 0.1  # of a request's time: what a plan has to save, and what the fart
 _HARDLY = 0.05  # of it: what all requests may take longer so that the slowest ones are faster by more
 _NEAREST = 16  # nodes that single moves of a workload are tried on, beside those in use
 _AT_ONCE = 100_000  # figures of placements that are judged together
+_KEPT = 4_000_000  # figures of coarse answers that are kept
+_LOOK_ROUND = 0.4  # of the budget: what coarse answers may take
 
 Start = tuple[float, Floats]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Near:
-    """Two workloads that must be near each other: `away[m, n]`, too far with the one on m and the other on n."""
-
-    workload: int
-    peer: int
-    away: Mask
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a placement must keep and what it pays beside J.
-
-    `allowed[w, n]`: the filters take the workload there; `demand[w, r]` and `free[n, r]`: requests and room without this
-    application; `movable[w]`; `price[w, n]` in ms for the whole workload there; `together`: ms if all replicas of all
-    workloads stand on single nodes (`apart`: they must not); `moving`: ms a pod; `near`: who must be near whom;
-    `lean`: nobody moves for prices alone.
-    """
-
-    allowed: Mask
-    demand: Floats
-    free: Floats
-    movable: Mask
-    price: Floats
-    together: float = 1.0
-    apart: bool = False
-    moving: float = 0.1
-    near: tuple[Near, ...] = ()
-    lean: bool = False
-
-
 class Search:
-    def __init__(self, application: CallGraph, prediction: Prediction, limits: Limits) -> None:
+    """`budget`: how much may be looked at; afterwards it tells whether it was reached (`cut`)."""
+
+    def __init__(
+        self, application: CallGraph, prediction: Prediction, limits: Limits, budget: Budget | None = None
+    ) -> None:
+        self._budget = Budget() if budget is None else budget
         self._application = application
         self._prediction = prediction
         self._limits = limits
@@ -89,10 +69,16 @@ class Search:
             (each.workload, each.peer, each.away & ~np.outer(stands[each.workload], stands[each.peer]))
             for each in limits.near
         ]
+        self._standing = Standing(limits, self._now, self._room, tuple(self._near))
+        workloads, nodes = self._now.shape
+        self._together = _AT_ONCE // max(1, 2 * nodes * workloads * nodes)  # workloads whose moves are judged at once
+        self._one_by_one = self._together < 2 and can_tell(application)
+        self._known: Nearby | None = None
         self._parts = self._apart()
         self._passes = Passes(
-            application, demand=limits.demand, room=self._room, allowed=limits.allowed, movable=self._movable
-        )
+            application, demand=limits.demand, room=self._room, allowed=limits.allowed, movable=self._movable,
+            redundancy=limits.redundancy,
+        )  # fmt: skip
 
     def _apart(self) -> list[Ints]:
         """The parts of an application that consists of several, as far as they move as more than single workloads."""
@@ -103,36 +89,45 @@ class Search:
 
     def best(self) -> Ints:
         """The best placement found; the present one if nothing is better."""
-        grown, thinned = self._coarse()
+        with self._budget.share(_LOOK_ROUND):
+            grown, thinned = self._coarse()
         known = [(self.alone_cost(self._now), self._now), *grown]
         known.sort(key=lambda each: each[0])  # equal ones stay in the order of nodes, the present place first
         most = _STARTS if self._now.size <= _LARGE else _STARTS // 2
         starts = known[:most]
         if thinned:
-            network = self._prediction.network(np.stack([placement for _, placement in thinned]))
+            network = self._network(thinned)
             promising = np.flatnonzero(network < known[0][0] - _GAIN).tolist()
             starts += [thinned[number] for number in sorted(promising, key=lambda each: float(network[each]))[:most]]
-        different = {placement.tobytes(): (cost, placement) for cost, placement in reversed(starts)}
-        ends = [self._descend(start, cost) for cost, start in reversed(different.values())]
+        different = list({placement.tobytes(): (cost, placement) for cost, placement in reversed(starts)}.values())
+        ends = []
+        for number, (cost, start) in enumerate(reversed(different)):
+            with self._budget.share(1.0 / (len(different) + 1 - number)):
+                ends.append(self._descend(start, cost))
         return self._fairest(np.stack([*ends, *(start for _, start in starts)])).astype(np.int64)
+
+    def _network(self, starts: list[Start]) -> Floats:
+        return self._prediction.network(np.stack([placement for _, placement in starts]))
 
     def lean(self, target: Floats) -> Floats:
         """The same without workloads whose move saves requests less than moving them costs, whatever else it saves.
 
         A cheaper node is no reason to take the room of others in a plan that is made for milliseconds.
         """
-        while self._limits.lean:
+        while self._limits.lean and not self._budget.over:
             moved = [each for each in self._movable.tolist() if (target[each] != self._now[each]).any()]
             if not moved:
                 break
-            without = np.repeat(target[np.newaxis], len(moved), axis=0)
-            without[np.arange(len(moved)), moved] = self._now[moved]
-            saved = self._prediction.cost(without) - self._prediction.cost(target[np.newaxis])
+            without = [(each, self._now[each][np.newaxis]) for each in moved]
+            cost = np.concatenate([self._costs(target, *each) for each in without])
+            milliseconds = np.concatenate([self._milliseconds(target, *each) for each in without])
+            saved = milliseconds - self._prediction.cost(target[np.newaxis])
             spent = self._limits.moving * np.maximum(target - self._now, 0.0)[moved].sum(axis=1)
-            worth = np.where(np.isfinite(self.cost(without)), saved - spent, np.inf)
+            worth = np.where(np.isfinite(cost), saved - spent, np.inf)
             if worth.min() >= 0.0:
                 break
-            target = without[int(np.argmin(worth))]
+            target = target.copy()
+            target[moved[int(np.argmin(worth))]] = self._now[moved[int(np.argmin(worth))]]
         return target
 
     def _fairest(self, ends: Floats) -> Floats:
@@ -148,7 +143,7 @@ class Search:
         """This one; or one hardly slower where the slowest requests are faster by as much as a plan has to save."""
         waits = float(self._prediction.unsteady(best[np.newaxis])[0])
         if waits > _NEARLY * (self.alone_cost(best) + self._work):
-            calm = _Calm(self._application, self._prediction, self._limits, most=self._as_good(best))
+            calm = _Calm(self._application, self._prediction, self._limits, self._budget, most=self._as_good(best))
             found = calm.descend(best).astype(np.float64)
             before, after = (calm.alone_cost(each) + self._work for each in (best, found))
             if after < (1 - _NEARLY) * before:
@@ -184,24 +179,50 @@ class Search:
         """[w, n]: how far each workload's calls would go with it on each node and the others as here."""
         return self._passes.pull(here)
 
+    def _costs(self, here: Floats, workload: int, rows: Floats) -> Floats:
+        """The cost of placements that differ from this one in a workload: `rows[c, n]`."""
+        if self._one_by_one:
+            return self._nearby(here).cost(workload, rows)
+        return self._by_parts(self.cost, here, workload, rows)
+
+    def _milliseconds(self, here: Floats, workload: int, rows: Floats) -> Floats:
+        """The same of J alone."""
+        if self._one_by_one:
+            return self._nearby(here).milliseconds(workload, rows)
+        self._budget.spend(len(rows) * here.size)
+        return self._by_parts(self._prediction.cost, here, workload, rows)
+
+    def _by_parts(self, judge: Callable[[Floats], Floats], here: Floats, workload: int, rows: Floats) -> Floats:
+        size = max(1, 10 * _AT_ONCE // here.size)
+        parts = [rows[at : at + size] for at in range(0, len(rows), size)]
+        return np.concatenate([judge(_with(here, workload, part)) for part in parts]) if parts else np.zeros(0)
+
+    def _nearby(self, here: Floats) -> Nearby:
+        if self._known is None or self._known.here is not here:
+            self._known = self._around(here)
+        return self._known
+
+    def _around(self, here: Floats) -> Nearby:
+        return Nearby(self._prediction, self._standing, here, self._budget)
+
     def single_moves(self, here: Floats, workload: int) -> Floats:
         """The placements that differ in one replica of the workload, or have all of them on one node; first the one given."""
-        moves = self._alone(here, workload, np.arange(here.shape[1])) if self._limits.movable[workload] else ()
-        return np.stack([here, *moves])
+        if not self._limits.movable[workload]:
+            return here[np.newaxis]
+        return np.concatenate([here[np.newaxis], self._alone(here, workload, np.arange(here.shape[1]))])
 
     def cost(self, counts: Floats) -> Floats:
         """J and the prices beside it, infinite where limits are broken."""
         limits = self._limits
+        self._budget.spend(counts.size)
         found = self._prediction.cost(counts)
         shares = counts / np.maximum(self._replicas, 1.0)[:, np.newaxis]
         found += (shares * limits.price).sum(axis=(1, 2)) / max(len(shares[0]), 1)
         gained = np.maximum(counts - self._now, 0.0)
         found += limits.moving * gained.sum(axis=(1, 2))
-        if self._several.any():
-            alone = (counts.max(axis=2) >= self._replicas) & self._several
-            found += limits.together * alone.sum(axis=1) / self._several.sum()
-            if limits.apart:
-                found[(alone & (gained.sum(axis=2) > 0)).any(axis=1)] = np.inf
+        if limits.redundancy is not None:
+            moved = (counts != self._now).any(axis=2)
+            found[(limits.redundancy.lacking(counts) & moved).any(axis=1)] = np.inf
         found[((gained > 0) & ~limits.allowed).any(axis=(1, 2))] = np.inf
         found[self._overfull(counts)] = np.inf
         for workload, peer, away in self._near:
@@ -225,20 +246,53 @@ class Search:
     def _coarse(self) -> tuple[list[Start], list[Start]]:
         """For every target the best prefix of the way there, and what fits there of the whole."""
         passes = self._passes
-        grown: list[Start] = []
-        whole: list[Floats] = []
-        for target in passes.targets():
-            prefixes = passes.grown(target)
+        grown: dict[int, Start] = {}
+        whole: dict[tuple[int, int], Floats] = {}
+        thinned: dict[tuple[int, int], Start] = {}
+        for number in passes.nearest_first() if self._now.size > _LARGE else range(passes.size):
+            if self._budget.over:
+                break
+            self._budget.spend(passes.effort)
+            target = passes.target(number)
+            best = self._best_prefix(target)
+            if best is not None:
+                grown[number] = best
+            whole[number, 0] = passes.thinned(target)
+            if self._near:
+                whole[number, 1] = passes.spilled(target)
+            if len(whole) * self._now.size > 10 * _AT_ONCE:
+                thinned = self._promising(thinned | self._judged(whole))
+                whole = {}
+        thinned |= self._judged(whole)
+        return [grown[each] for each in sorted(grown)], [thinned[each] for each in sorted(thinned)]
+
+    def _best_prefix(self, target: Floats) -> Start | None:
+        """The best one of the placements on the way to a target, the first of equals."""
+        best: Start | None = None
+        for prefixes in self._passes.prefixes(target, at_once=max(1, 10 * _AT_ONCE // self._now.size)):
             costs = self.cost(prefixes)
             least = int(np.argmin(costs))
-            if np.isfinite(costs[least]):
-                grown.append((float(costs[least]), prefixes[least]))
-            whole.append(passes.thinned(target))
-            if self._near:
-                whole.append(passes.spilled(target))
-        costs = self.cost(np.stack(whole))
-        thinned = [(float(cost), each) for cost, each in zip(costs.tolist(), whole, strict=True) if np.isfinite(cost)]
-        return grown, thinned
+            if costs[least] < (np.inf if best is None else best[0]):
+                best = float(costs[least]), prefixes[least].copy()
+        return best
+
+    def _judged(self, whole: dict[tuple[int, int], Floats]) -> dict[tuple[int, int], Start]:
+        if not whole:
+            return {}
+        costs = self.cost(np.stack(list(whole.values()))).tolist()
+        return {
+            number: (cost, each) for cost, (number, each) in zip(costs, whole.items(), strict=True) if np.isfinite(cost)
+        }
+
+    def _promising(self, thinned: dict[tuple[int, int], Start]) -> dict[tuple[int, int], Start]:
+        """As many of them as may be kept, those with the shortest ways: of these a search goes on from a few."""
+        most = max(2 * _STARTS, _KEPT // self._now.size)
+        if len(thinned) <= most:
+            return thinned
+        numbers, starts = list(thinned), list(thinned.values())
+        return {
+            numbers[each]: starts[each] for each in np.argsort(self._network(starts), kind="stable")[:most].tolist()
+        }
 
     def _descend(self, start: Floats, cost: float) -> Floats:
         """Single replicas, single workloads, then couples, exchanges and swaps, until nothing gains any more."""
@@ -246,6 +300,8 @@ class Search:
         for _ in range(_ROUNDS):
             before = cost
             for group in self._groups():
+                if self._budget.over:
+                    return here
                 here, cost = self._sweep(here, cost, group)
             if cost < before - _GAIN:
                 continue
@@ -255,24 +311,27 @@ class Search:
             if cost < before - _GAIN:
                 continue
             for part in self._parts:
-                here, cost = self._better(here, cost, self._elsewhere(here, part))
+                here, cost = self._elsewhere(here, cost, part)
             if cost < before - _GAIN:
                 continue
             for workload in self._movable.tolist():
-                here, cost = self._better(here, cost, self._swaps(here, cost, workload, self._places(here)[workload]))
+                if self._budget.over:
+                    return here
+                here, cost = self._swapped(here, cost, workload)
             if cost >= before - _GAIN:
                 break
         return here
 
     def _groups(self) -> Iterator[list[int]]:
         """Workloads whose single moves are judged at once."""
-        workloads, nodes = self._now.shape
-        size = max(1, _AT_ONCE // max(1, 2 * nodes * workloads * nodes))
+        size = max(1, self._together)
         movable = self._movable.tolist()
         yield from (movable[at : at + size] for at in range(0, len(movable), size))
 
     def _sweep(self, here: Floats, cost: float, group: list[int]) -> tuple[Floats, float]:
         """The best single move of each workload; of these the best alone, the best two, and so on: whatever gains most."""
+        if len(group) == 1:
+            return self._moved(here, cost, group[0])
         places = self._places(here)
         moves = [self._alone(here, workload, places[workload]) for workload in group]
         costs = np.split(self.cost(np.concatenate(moves)), np.cumsum([len(each) for each in moves])[:-1])
@@ -289,6 +348,16 @@ class Search:
             steps[number:, workload] = row
         return self._better(here, cost, steps)
 
+    def _moved(self, here: Floats, cost: float, workload: int) -> tuple[Floats, float]:
+        """The best single move of one workload."""
+        best, least = here, cost - _GAIN
+        for rows in self._rows(here, workload, self._places_of(here, workload)):
+            costs = self._costs(here, workload, rows)
+            chosen = int(np.argmin(costs)) if len(costs) else 0
+            if len(costs) and costs[chosen] < least:
+                best, least = _with(here, workload, rows[chosen][np.newaxis])[0], float(costs[chosen])
+        return (here, cost) if best is here else (best, least)
+
     def _better(self, here: Floats, cost: float, others: Floats) -> tuple[Floats, float]:
         if not len(others):
             return here, cost
@@ -298,33 +367,41 @@ class Search:
 
     def _places(self, here: Floats) -> list[Ints]:
         """Where each workload may go; of many nodes those nearest to its peers, and those in use."""
-        allowed = self._limits.allowed | (self._now > 0)
-        nodes = here.shape[1]
-        if nodes <= _NEAREST:
-            return [np.flatnonzero(each) for each in allowed]
+        pull = self._passes.pull(here) if here.shape[1] > _NEAREST else here
         held = here.sum(axis=0)
-        found = []
-        for pull, may in zip(self._passes.pull(here), allowed, strict=True):
-            nearest = np.lexsort((np.arange(nodes), held, np.where(may, pull, np.inf)))[:_NEAREST]
-            chosen = held > 0
-            chosen[nearest] = True
-            found.append(np.flatnonzero(chosen & may))
-        return found
+        return [self._chosen(each, held, pull[each]) for each in range(len(here))]
 
-    def _alone(self, here: Floats, workload: int, each: Ints) -> Floats:
-        """One replica elsewhere, or all replicas on one node, at these places."""
-        hosts = np.flatnonzero(here[workload] > 0).tolist()
-        several = self._several[workload]
-        found = np.repeat(here[np.newaxis], (len(hosts) + int(several)) * len(each), axis=0)
-        for number, host in enumerate(hosts):
-            part = number * len(each) + np.arange(len(each))
-            found[part, workload, host] -= 1
-            found[part, workload, each] += 1
-        if several:
-            whole = len(hosts) * len(each) + np.arange(len(each))
-            found[whole, workload] = 0.0
-            found[whole, workload, each] = self._replicas[workload]
-        return found
+    def _places_of(self, here: Floats, workload: int) -> Ints:
+        pull = self._passes.pull_of(here, workload) if here.shape[1] > _NEAREST else here[workload]
+        return self._chosen(workload, here.sum(axis=0), pull)
+
+    def _chosen(self, workload: int, held: Floats, pull: Floats) -> Ints:
+        may = self._limits.allowed[workload] | (self._now[workload] > 0)
+        if len(may) <= _NEAREST:
+            return np.flatnonzero(may)
+        nearest = np.lexsort((np.arange(len(may)), held, np.where(may, pull, np.inf)))[:_NEAREST]
+        chosen = held > 0
+        chosen[nearest] = True
+        return np.flatnonzero(chosen & may)
+
+    def _rows(self, here: Floats, workload: int, places: Ints) -> Iterator[Floats]:
+        """One replica elsewhere, or all replicas on one node, at these places: [c, n] of the workload, piece by piece."""
+        row = here[workload]
+        hosts = np.flatnonzero(row > 0)
+        size = max(1, _AT_ONCE // max(1, len(places) * len(row)))
+        for at in range(0, len(hosts), size):
+            found = np.repeat(row[np.newaxis], len(hosts[at : at + size]) * len(places), axis=0)
+            each = np.arange(len(found))
+            found[each, np.repeat(hosts[at : at + size], len(places))] -= 1
+            found[each, np.tile(places, len(hosts[at : at + size]))] += 1
+            yield found
+        if self._several[workload]:
+            yield self._passes.whole(workload, places)
+
+    def _alone(self, here: Floats, workload: int, places: Ints) -> Floats:
+        """The same as whole placements."""
+        rows = list(self._rows(here, workload, places))
+        return _with(here, workload, np.concatenate(rows)) if rows else here[np.newaxis][:0]
 
     def _couples(self, here: Floats) -> Floats:
         """Two workloads that talk to each other and stand on the same nodes, both of them on another one."""
@@ -335,21 +412,27 @@ class Search:
                 places = np.flatnonzero(allowed[a] & allowed[b])
                 moved = np.repeat(here[np.newaxis], len(places), axis=0)
                 for each in (a, b):
-                    moved[:, each] = 0.0
-                    moved[np.arange(len(places)), each, places] = self._replicas[each]
+                    moved[:, each] = self._passes.whole(each, places)
                 found.append(moved)
         return np.concatenate(found) if found else here[np.newaxis][:0]
 
-    def _elsewhere(self, here: Floats, part: Ints) -> Floats:
+    def _elsewhere(self, here: Floats, cost: float, part: Ints) -> tuple[Floats, float]:
         """A part of the application that has nothing to do with the rest, as a whole at every node or around it."""
         passes = self._passes.beginning(here, movable=part)
         target = here.copy()
-        found = []
+        found: list[Floats] = []
+        best, least = here, cost
         for node in range(here.shape[1]):
-            target[part] = 0.0
-            target[part, node] = self._replicas[part]
+            if self._budget.over:
+                break
+            self._budget.spend(passes.effort)
+            for workload in part.tolist():
+                target[workload] = passes.whole(workload, np.array([node]))[0]
             found.append(passes.spilled(target))
-        return np.stack(found)
+            if len(found) * here.size > 10 * _AT_ONCE:
+                best, least = self._better(best, least, np.stack(found))
+                found = []
+        return self._better(best, least, np.stack(found)) if found else (best, least)
 
     def _exchanges(self, here: Floats) -> Floats:
         """Two nodes with everything that stands on them and may move exchanged; of many nodes those in use."""
@@ -364,44 +447,88 @@ class Search:
         found[each, movable, one], found[each, movable, other] = here[movable, other], here[movable, one]
         return found
 
-    def _swaps(self, here: Floats, cost: float, workload: int, places: Ints) -> Floats:
+    def _swapped(self, here: Floats, cost: float, workload: int) -> tuple[Floats, float]:
         """The workload where it would like to be but does not fit, with one that stands there sent elsewhere."""
-        wishes = self._alone(here, workload, places)
-        wishes = wishes[self._overfull(wishes)]
-        if not len(wishes):
-            return wishes
-        free = self._prediction.cost(wishes)
-        found = []
-        for wish in np.argsort(free, kind="stable")[:_BLOCKED].tolist():
-            if free[wish] >= cost:
-                break
-            place = wishes[wish]
-            full = np.flatnonzero((self._used(place[np.newaxis])[0] > self._room + 1e-6).any(axis=1))
-            found += [
-                self._away(place, guest, node)
-                for guest in self._movable.tolist()
-                for node in full.tolist()
-                if guest != workload and place[guest, node] > 0
-            ]
-        return np.concatenate(found) if found else here[np.newaxis][:0]
+        best, least = here, cost - _GAIN
+        for place in self._blocked(here, cost, workload):
+            full = np.flatnonzero(self._over(place))
+            around = self._around(place) if self._one_by_one else None
+            for guest in self._movable.tolist():
+                for node in full.tolist():
+                    if guest == workload or place[guest, node] <= 0:
+                        continue
+                    rows = _away(place[guest], node)
+                    costs = (
+                        self._by_parts(self.cost, place, guest, rows) if around is None else around.cost(guest, rows)
+                    )
+                    chosen = int(np.argmin(costs))
+                    if costs[chosen] < least:
+                        best, least = _with(place, guest, rows[chosen][np.newaxis])[0], float(costs[chosen])
+        return (here, cost) if best is here else (best, least)
 
-    def _away(self, place: Floats, guest: int, node: int) -> Floats:
-        nodes = place.shape[1]
-        found = np.repeat(place[np.newaxis], nodes, axis=0)
-        leaving = place[guest, node]
-        found[:, guest, node] -= leaving
-        found[np.arange(nodes), guest, np.arange(nodes)] += leaving
+    def _blocked(self, here: Floats, cost: float, workload: int) -> list[Floats]:
+        """The best places of a workload that others take the room of."""
+        wishes: list[tuple[float, Floats]] = []
+        for rows in self._rows(here, workload, self._places_of(here, workload)):
+            blocked = rows[self._overfull_with(here, workload, rows)]
+            if len(blocked):
+                free = self._milliseconds(here, workload, blocked)
+                chosen = np.argsort(free, kind="stable")[:_BLOCKED].tolist()
+                wishes += [(float(free[each]), blocked[each]) for each in chosen if free[each] < cost]
+        wishes.sort(key=lambda each: each[0])
+        return [_with(here, workload, row[np.newaxis])[0] for _, row in wishes[:_BLOCKED]]
+
+    def _over(self, place: Floats) -> Mask:
+        """The nodes that are too full."""
+        found: Mask = (self._used(place[np.newaxis])[0] > self._room + 1e-6).any(axis=1)
         return found
+
+    def _overfull_with(self, here: Floats, workload: int, rows: Floats) -> Mask:
+        added = (rows - here[workload])[:, :, np.newaxis] * self._limits.demand[workload]
+        found: Mask = (self._used(here[np.newaxis]) + added > self._room + 1e-6).any(axis=(1, 2))
+        return found
+
+
+def _with(here: Floats, workload: int, rows: Floats) -> Floats:
+    """The placements with these rows in place of the workload's own."""
+    found = np.repeat(here[np.newaxis], len(rows), axis=0)
+    found[:, workload] = rows
+    return found
+
+
+def _away(row: Floats, node: int) -> Floats:
+    """All pods of a node on every other one, and where they are."""
+    nodes = len(row)
+    found = np.repeat(row[np.newaxis], nodes, axis=0)
+    found[:, node] -= row[node]
+    found[np.arange(nodes), np.arange(nodes)] += row[node]
+    return found
 
 
 class _Calm(Search):
     """The same search for what the slowest requests take, among placements that cost at most so much."""
 
-    def __init__(self, application: CallGraph, prediction: Prediction, limits: Limits, *, most: float) -> None:
-        super().__init__(application, prediction, limits)
+    def __init__(
+        self, application: CallGraph, prediction: Prediction, limits: Limits, budget: Budget, *, most: float
+    ) -> None:
+        super().__init__(application, prediction, limits, budget)
         self._most = most
 
     def cost(self, counts: Floats) -> Floats:
         found = super().cost(counts)
         slowest = found + self._prediction.uneven(counts) + self._prediction.unsteady(counts)
         return np.where(found <= self._most, slowest, np.inf)
+
+    def _around(self, here: Floats) -> Nearby:
+        return _CalmNearby(self._prediction, self._standing, here, self._budget, most=self._most)
+
+
+class _CalmNearby(Nearby):
+    def __init__(
+        self, prediction: Prediction, standing: Standing, here: Floats, budget: Budget, *, most: float
+    ) -> None:
+        super().__init__(prediction, standing, here, budget)
+        self._most = most
+
+    def _more(self, costs: Floats, change: Change, workload: int, rows: Floats) -> Floats:
+        return np.where(costs <= self._most, costs + self._slowest(change, workload, rows), np.inf)

@@ -12,9 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask
+from ecotone.scheduling.response.budget import Budget
 from ecotone.scheduling.response.call_graph import CallGraph
+from ecotone.scheduling.response.constraints import Limits
 from ecotone.scheduling.response.prediction import Prediction
-from ecotone.scheduling.response.search import Limits, Search
+from ecotone.scheduling.response.search import Search
 
 _WISHES = 8  # places that an application wishes for, and that room is looked for at
 _STEPS = 12  # workloads that go elsewhere for one wish
@@ -23,14 +25,21 @@ _TAKEN_MS = 0.05  # what a place costs that somebody has to leave first
 _FULL = 1e-6
 
 
-def shared(application: CallGraph, prediction: Prediction, limits: Limits, *, own: Mask) -> Ints:
+def shared(
+    application: CallGraph, prediction: Prediction, limits: Limits, *, own: Mask, budget: Budget | None = None
+) -> Ints:
     """The best placement of both; the present one if nothing is better. `own`: the workloads that room is made for."""
-    search = Search(application, prediction, limits)
+    budget = Budget() if budget is None else budget
+    search = Search(application, prediction, limits, budget)
     now = application.counts.astype(np.float64)
-    mending = _Mending(application, prediction, limits)
+    mending = _Mending(application, prediction, limits, budget)
     alone = replace(limits, movable=limits.movable & own, demand=np.where(own[:, np.newaxis], limits.demand, 0.0))
-    wishes = Search(application, prediction, alone).wishes()[:_WISHES]
-    mended = [each for wish in wishes if (each := mending.mended(wish)) is not None]
+    with budget.share(0.25):
+        wishes = Search(application, prediction, alone, budget).wishes()[:_WISHES]
+    mended = []
+    for number, wish in enumerate(wishes):
+        with budget.share(0.5 / (len(wishes) - number)):
+            mended += mending.mended(wish)
     answers = np.stack([now, *mended])
     costs = search.cost(answers)
     best = int(np.argmin(costs))
@@ -40,7 +49,8 @@ def shared(application: CallGraph, prediction: Prediction, limits: Limits, *, ow
 
 
 class _Mending:
-    def __init__(self, application: CallGraph, prediction: Prediction, limits: Limits) -> None:
+    def __init__(self, application: CallGraph, prediction: Prediction, limits: Limits, budget: Budget) -> None:
+        self._budget = budget
         now = application.counts.astype(np.float64)
         self._now = now
         self._demand = limits.demand
@@ -48,15 +58,15 @@ class _Mending:
         self._room = np.maximum(limits.free, now.T @ limits.demand)
         self._unit = np.maximum(limits.demand.max(axis=0), 1.0)
         self._movable = np.flatnonzero(limits.movable).tolist()
-        self._loose = Search(application, prediction, replace(limits, free=np.full_like(limits.free, np.inf)))
+        self._loose = Search(application, prediction, replace(limits, free=np.full_like(limits.free, np.inf)), budget)
         self._most = float(self._loose.cost(now[np.newaxis])[0])
 
-    def mended(self, wish: Floats) -> Floats | None:
-        """The wish with those elsewhere who exceed the room; None if that is no better than what is now."""
+    def mended(self, wish: Floats) -> list[Floats]:
+        """The wish with those elsewhere who exceed the room; nothing if that is no better than what is now."""
         here, cost = wish, float(self._loose.cost(wish[np.newaxis])[0])
         for _ in range(_STEPS):
             over = self._over(here[np.newaxis])[0]
-            if cost >= self._most or not over.any():
+            if cost >= self._most or not over.any() or self._budget.over:
                 break
             others, taken = self._others(here, np.flatnonzero(over).tolist())
             relief = over.sum() - self._over(others).sum(axis=1)
@@ -64,10 +74,10 @@ class _Mending:
             loss = self._loose.cost(others) + _TAKEN_MS * taken - cost
             worth = np.where(loss > 0.0, loss / relief, loss)
             if not np.isfinite(worth.min(initial=np.inf)):
-                return None
+                return []
             best = int(np.argmin(worth))
             here, cost = others[best], cost + float(loss[best])
-        return here if cost < self._most and not self._over(here[np.newaxis]).any() else None
+        return [here] if cost < self._most and not self._over(here[np.newaxis]).any() else []
 
     def _over(self, counts: Floats) -> Floats:
         """[c, n]: how much more is asked for than there is, in pods of the largest kind."""

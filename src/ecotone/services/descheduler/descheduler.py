@@ -86,11 +86,13 @@ class Descheduler:
         alive: Callable[[], str | None],
         moved: Callable[[Move], None],
         told: Told,
+        unbelieved: Callable[[], str | None] = lambda: None,
         metrics: DeschedulerMetrics | None = None,
         turned: Callable[[], None] = lambda: None,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """``alive`` says why the scheduler cannot be counted upon, or None; ``told`` prints what a dry run would do;
+        """``alive`` says why the scheduler cannot be counted upon, or None, and ``unbelieved`` why nothing that is measured
+        is; ``told`` prints what a dry run would do;
         ``turned`` is called before every application's round.
         """
         self._settings = settings
@@ -100,6 +102,7 @@ class Descheduler:
         self._writer = writer
         self._surges = surges
         self._alive = alive
+        self._unbelieved = unbelieved
         self._moved = moved
         self._told = told
         self._turned = turned
@@ -169,7 +172,11 @@ class Descheduler:
         workloads = list(now.survey.workloads(now.namespace))
         own = [each for each in workloads if each.app_group == now.name]
         fresh = freshness(own, now=now.view.now, max_age=now.view.max_age)
-        conditions.append(Condition(FRESH, fresh.usable, "Fresh" if fresh.usable else "Stale", str(fresh)))
+        doubt = self._unbelieved()
+        if doubt is None:
+            conditions.append(Condition(FRESH, fresh.usable, "Fresh" if fresh.usable else "Stale", str(fresh)))
+        else:
+            conditions.append(Condition(FRESH, False, "NotBelieved", f"what is measured is not believed: {doubt}"))
         restraint = self._restraint(now, fresh)
         if restraint is not None:
             conditions.append(Condition(WORKS, False, *restraint))
@@ -194,6 +201,9 @@ class Descheduler:
         view = replace(view, memory=now.history.memory, last_moves=now.history.last_moves())
         answer = await beside_the_loop(lambda: deschedule(view, now.profile, settings))
         now.history.remember(answer.memory, at=now.view.now)
+        for plan in plans.read_ended(answer.memory):
+            if plan.why != plans.DONE:
+                self._told(f"the plan that moves {', '.join(plan.workloads)} has ended: {plan.why}")
         for decision in answer.decisions:
             if isinstance(decision, Evict):
                 await self._move(replace(now, settings=settings), decision)
@@ -225,6 +235,8 @@ class Descheduler:
         history, moment = now.history, now.view.now
         if now.namespace in self._settings.excluded_namespaces:
             return "Excluded", f"namespace {now.namespace} is excluded"
+        if self._settings.only_namespaces and now.namespace not in self._settings.only_namespaces:
+            return "Excluded", f"moves are made in {', '.join(sorted(self._settings.only_namespaces))} alone"
         if now.group.spec.paused:
             return "Paused", "spec.paused is set"
         if not is_open(now.settings.windows, moment):
@@ -240,7 +252,9 @@ class Descheduler:
                 f"its first figures are coming in; they are waited for {LONGEST:.0f} s at most",
             )
         if now.group.spec.slo is not None and (met := self._groups.slo_met(now.group)) is not False:
-            known = "is met" if met else "cannot be measured: --prometheus is needed"
+            known = (
+                "is met" if met else "cannot be measured: --prometheus is needed, and the log says what it leaves out"
+            )
             return "SLOMet" if met else "SLOUnknown", f"the objective {known}"
         dead = self._alive()
         if dead is not None:

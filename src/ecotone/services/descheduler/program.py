@@ -21,6 +21,7 @@ from ecotone.services.descheduler.groups import Groups, LiveAppGroup
 from ecotone.services.descheduler.metrics import DeschedulerMetrics
 from ecotone.services.descheduler.moves import Move
 from ecotone.services.descheduler.objective import percentile_ms
+from ecotone.services.descheduler.residents import Residents
 from ecotone.services.descheduler.settings import DeschedulerProgramSettings
 from ecotone.services.descheduler.surge import Surges
 from ecotone.services.descheduler.writer import MANAGER, MoveWriter
@@ -32,6 +33,7 @@ from ecotone.services.leadership import lead
 from ecotone.services.live_cache import LiveCache
 from ecotone.services.running import background, collect_while_idle, first, spare_the_cache_from_collection
 from ecotone.telemetry.prometheus import Prometheus, Source
+from ecotone.telemetry.sources.reader import Reader
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +64,8 @@ class DeschedulerProgram:
         self._election = self._health.expect("leader election", within=settings.lease.duration)
         self._loop = self._health.expect("descheduling", within=ROUND_SECONDS)
         self._prometheus: Source | None = None
+        self._reader: Reader | None = None
+        self._residents: Residents | None = None
         self._measured_at: dict[str, float] = {}
         self.metrics = DeschedulerMetrics()
 
@@ -87,17 +91,21 @@ class DeschedulerProgram:
         ):
             recorder = EventRecorder(client, controller=MANAGER, instance=settings.identity, clock=self._clock)
             cache = LiveCache(ClusterState(now=self._wall(), max_age=settings.max_age))
-            feeds = Feeds(client, cache, silence=settings.silence)
+            feeds = Feeds(client, cache, silence=settings.silence, trust_annotations=settings.trust_annotations)
             groups = Groups(frozenset({settings.profile.scheduler_name}))
             mirror = Reflector(client, APP_GROUPS, LiveAppGroup, groups, silence=settings.silence, optional=True)
             watch = LeaseWatch(lease_client, namespace=settings.lease_namespace, name=settings.scheduler_lease)
             surges = Surges(client, dry_run=settings.dry_run)
+            if self._prometheus is not None:
+                self._residents = Residents(client, cache)
+                self._reader = Reader(self._prometheus, self._residents, settings.trust, clock=self._wall)
             descheduler = Descheduler(
                 settings,
                 cache=cache,
                 groups=groups,
                 writer=MoveWriter(client, identity=settings.identity, dry_run=settings.dry_run),
                 surges=surges,
+                unbelieved=lambda: feeds.belief.why_not,
                 alive=(lambda: None) if not settings.scheduler_lease else watch.complaint,
                 moved=lambda move: _tell(recorder, move),
                 told=_print if settings.dry_run else log.info,
@@ -110,6 +118,7 @@ class DeschedulerProgram:
                 ready=lambda: None if self._synced else "the caches are not filled yet",
                 health=self._health,
                 allowed_hosts=settings.allowed_hosts,
+                names_for=settings.metrics_token,
             )
             if self._listen is not None:
                 await endpoints.start(self._listen)
@@ -163,17 +172,28 @@ class DeschedulerProgram:
 
     async def _measure(self, groups: Groups, cache: LiveCache) -> None:
         """What the users of applications with an objective see now."""
-        if self._prometheus is None:
+        if self._reader is None or self._residents is None:
             return
         for gone in self._measured_at.keys() - groups.keys():
             del self._measured_at[gone]
-        for key, group in groups.all():
-            if group.spec.slo is not None and self._measured_at.get(key, 0.0) + group.spec.run_period <= self._wall():
-                self._measured_at[key] = self._wall()
-                seen = await percentile_ms(self._prometheus, group, cache.view(self._wall()))
-                groups.measured(key, seen)
-                # Each question has a deadline of its own; many of them are slow, not stuck.
-                self._loop.beat()
+        now = self._wall()
+        due = [
+            (key, group)
+            for key, group in groups.all()
+            if group.spec.slo is not None and self._measured_at.get(key, 0.0) + group.spec.run_period <= now
+        ]
+        if not due:
+            return
+        trust = self._settings.trust
+        if not trust.everything:
+            everyone = {group.metadata.namespace for _, group in groups.all() if group.spec.slo is not None}
+            await self._residents.look(everyone | {each.namespace for each in trust.reporters})
+        at = await self._reader.moment()
+        for key, group in due:
+            self._measured_at[key] = now
+            groups.measured(key, await percentile_ms(self._reader, group, cache.view(self._wall()), at=at))
+            # Each question has a deadline of its own; many of them are slow, not stuck.
+            self._loop.beat()
 
 
 async def _synced(feeds: Feeds, mirror: Reflector[LiveAppGroup]) -> None:

@@ -13,6 +13,7 @@ from ecotone.scheduling.profiles.policies import built_in_policy
 from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.profiles.windows import parse_window
 from ecotone.telemetry.prometheus import PrometheusSettings
+from ecotone.telemetry.sources.speakers import Trust
 from ecotone.telemetry.window import DEFAULT_WINDOW
 from ecotone.telemetry.window import parse_window as figures_window
 
@@ -35,14 +36,21 @@ class DeschedulerProgramSettings:
     lease_name: str = LEASE_NAME
     scheduler_lease: str = SCHEDULER_LEASE
     excluded_namespaces: frozenset[str] = frozenset({"kube-system"})
+    only_namespaces: frozenset[str] = frozenset()
+    """If any are named, nothing moves elsewhere."""
     max_age: float = 300.0
     ready_seconds: float = 120.0
     """A replacement that is not ready after this long counts as failed."""
     request_timeout: float = 10.0
     prometheus: PrometheusSettings | None = None
     """Who knows whether objectives are met; without it applications with an objective are left alone."""
+    trust: Trust = field(default_factory=Trust)
+    """Whose series are believed."""
     silence: float = 150.0
+    trust_annotations: bool = False
     allowed_hosts: tuple[str, ...] = ()
+    metrics_token: str | None = None
+    """Of those who read metrics with the names of app-groups."""
 
 
 def chosen(group: wire.AppGroup, profile: Profile) -> tuple[Profile, DeschedulerSettings | None]:

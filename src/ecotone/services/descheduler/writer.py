@@ -138,6 +138,7 @@ class MoveWriter:
             "resources": amounts(pod),
             "replacesUID": pod.uid,
             "expires": time_text(expires),
+            "priority": pod.spec.priority,
         }
         body = {
             "apiVersion": RESERVATIONS.api_version,

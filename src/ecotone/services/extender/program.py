@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from ecotone.kube.client import ApiClient
 from ecotone.kube.errors import ApiError, UnreachableError
@@ -54,6 +54,7 @@ class ExtenderProgram:
         self._bodies = Bodies()
         self._synced = False
         self._stopping = asyncio.Event()
+        self._told: dict[str, int] = {}
         self.registry = CollectorRegistry()
         self._calls = Counter(
             "ecotone_extender_requests", "Calls of kube-scheduler.", ["verb", "result"], registry=self.registry
@@ -62,8 +63,8 @@ class ExtenderProgram:
             "ecotone_extender_request_duration_seconds", "Time to answer.", ["verb"], registry=self.registry
         )
 
-        self._left_out = Gauge(
-            "ecotone_extender_objects_left_out_total",
+        self._left_out = Counter(
+            "ecotone_extender_objects_left_out",
             "Times an object could not be read or taken in, and was left out.",
             ["type"],
             registry=self.registry,
@@ -75,7 +76,7 @@ class ExtenderProgram:
     async def run(self) -> None:
         connections = called(raise_limit(), wanted=CONNECTIONS)
         async with ApiClient(self._connection, user_agent="ecotone-extender", connections=connections) as client:
-            feeds = Feeds(client, self.cache, silence=150)
+            feeds = Feeds(client, self.cache, silence=150, trust_annotations=self._settings.trust_annotations)
             endpoints = self._endpoints(client, feeds)
             await endpoints.start(self._settings.listen)
             try:
@@ -87,16 +88,17 @@ class ExtenderProgram:
             finally:
                 await endpoints.stop()
 
-    def _gauge(self, feeds: Feeds) -> None:
+    def _count(self, feeds: Feeds) -> None:
         for kind, count in feeds.left_out.items():
-            self._left_out.labels(kind).set(count)
+            self._left_out.labels(kind).inc(max(count - self._told.get(kind, 0), 0))
+            self._told[kind] = count
 
     def _endpoints(self, client: ApiClient, feeds: Feeds) -> Endpoints:
         settings = self._settings
         endpoints = Endpoints(
             self.registry,
             ready=lambda: None if self._synced else "the cache is not filled yet",
-            refresh=lambda: self._gauge(feeds),
+            refresh=lambda: self._count(feeds),
             allowed_hosts=settings.allowed_hosts,
             tls=settings.tls(),
         )

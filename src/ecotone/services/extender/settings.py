@@ -21,6 +21,7 @@ class ExtenderSettings:
     certificate: Path | None = None
     key: Path | None = None
     client_ca: Path | None = None
+    trust_annotations: bool = False
     allowed_hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -48,13 +49,3 @@ class ExtenderSettings:
         except (OSError, ssl.SSLError) as error:
             raise InputError(f"the extender's certificates do not load: {error}") from None
         return context
-
-
-def read_token(path: Path) -> str:
-    try:
-        token = path.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--bind-token-file {path}: cannot be read: {error}") from None
-    if len(token) < 16:
-        raise InputError(f"--bind-token-file {path}: at least 16 characters are expected")
-    return token

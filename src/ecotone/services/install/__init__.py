@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ecotone.services.install.admission import admission_policies
+from ecotone.services.install.admission import admission_policies, fenced
 from ecotone.services.install.alerts import rules
 from ecotone.services.install.crds import crds
 from ecotone.services.install.dashboards import dashboards
 from ecotone.services.install.extender import extender, extender_configuration
 from ecotone.services.install.fairness import flow_schemas
-from ecotone.services.install.loop import PROMETHEUS, descheduler, monitor, probe
+from ecotone.services.install.files import Files
+from ecotone.services.install.loop import NO_FILES, PROMETHEUS, REPORTERS, descheduler, monitor, probe
 from ecotone.services.install.proxies import input_proxy, output_proxy
 from ecotone.services.install.rbac import DESCHEDULER, MONITOR, PROBE, SCHEDULER, rbac
 from ecotone.services.install.scheduler import scheduler
@@ -40,20 +41,35 @@ def installation(
     policy: str = "ecotone",
     scheduler_name: str = "ecotone",
     prometheus: str = PROMETHEUS,
+    reporters: Sequence[str] = REPORTERS,
+    trust: Sequence[str] = (),
+    files: Files = NO_FILES,
     allow_from: Sequence[str] = (),
+    excluded: Sequence[str] = (),
+    move_only_in: Sequence[str] = (),
 ) -> Objects:
-    """The objects of these parts (all but those on request if none is named), for these components."""
+    """The objects of these parts (all but those on request if none is named), for these components.
+
+    `excluded`: namespaces where nothing is moved. `move_only_in`: the only ones in which the descheduler gets rights to.
+    """
     place: dict[str, Any] = {"namespace": namespace}
     program: dict[str, Any] = {**place, "image": image}
     makers: dict[str, Callable[[], Objects]] = {
         "crds": crds,
-        "rbac": lambda: rbac(components, **place),
+        "rbac": lambda: rbac(components, **place, move_only_in=move_only_in),
         "priorities": priority_classes,
         "fairness": lambda: flow_schemas([COMPONENTS[one] for one in components], **place),
-        "admission": lambda: admission_policies(components, **place),
+        "admission": lambda: admission_policies(components, **place, excluded=excluded),
         "scheduler": lambda: scheduler(**program, scheduler_name=scheduler_name, policy=policy),
-        "monitor": lambda: monitor(**program, prometheus=prometheus),
-        "descheduler": lambda: descheduler(**program, scheduler_name=scheduler_name, policy=policy),
+        "monitor": lambda: monitor(**program, prometheus=prometheus, reporters=reporters, trust=trust, files=files),
+        "descheduler": lambda: descheduler(
+            **program,
+            scheduler_name=scheduler_name,
+            policy=policy,
+            files=files,
+            excluded=fenced(namespace, excluded),
+            move_only_in=move_only_in,
+        ),
         "probe": lambda: probe(**program),
         "rules": lambda: rules(**place),
         "dashboards": lambda: dashboards(**place),
@@ -69,6 +85,8 @@ __all__ = [
     "COMPONENTS",
     "PARTS",
     "PROMETHEUS",
+    "REPORTERS",
+    "Files",
     "Objects",
     "crds",
     "extender_configuration",

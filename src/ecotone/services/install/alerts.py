@@ -72,7 +72,8 @@ ALERTS: tuple[tuple[str, str, str, str, str, str], ...] = (
     ),
     (
         "EcotoneQueriesFail",
-        'sum(rate(ecotone_monitor_queries_total{result!="ok"}[10m])) > 0.5 * sum(rate(ecotone_monitor_queries_total[10m]))',
+        'sum(rate(ecotone_monitor_queries_total{result!="answered"}[10m])) > '
+        "0.5 * sum(rate(ecotone_monitor_queries_total[10m]))",
         "10m",
         "warning",
         "More than half of the questions to Prometheus fail.",

@@ -17,17 +17,11 @@ from ecotone.kube import resources
 from ecotone.kube.client import ApiClient, decode
 from ecotone.kube.errors import ApiError
 from ecotone.kube.resources import Resource
-from ecotone.manifests import keys
+from ecotone.manifests import keys, measured_keys
 from ecotone.services.install.rbac import DESCHEDULER, MONITOR, SCHEDULER
 
-NODE_KEYS = (
-    keys.AVAILABLE_CPU, keys.AVAILABLE_MEMORY, keys.LATENCIES, keys.BANDWIDTHS, keys.LOSSES, keys.COORDINATES,
-    keys.MEASURED_AT,
-)  # fmt: skip
-WORKLOAD_KEYS = (
-    keys.CPU_USAGE, keys.MEMORY_USAGE, keys.TRAFFIC, keys.REQUESTS, keys.CALLS, keys.MEASURED_AT,
-    keys.PREFIX + "surge",
-)  # fmt: skip
+NODE_KEYS = (*measured_keys.NODE_FIGURES, *measured_keys.STAMPS)
+WORKLOAD_KEYS = (*measured_keys.WORKLOAD_FIGURES, *measured_keys.STAMPS, keys.PREFIX + "surge")
 ANNOTATED: tuple[tuple[Resource, tuple[str, ...]], ...] = (
     (resources.NODES, NODE_KEYS),
     (resources.DEPLOYMENTS, WORKLOAD_KEYS),

@@ -272,6 +272,11 @@ def _reservation() -> dict[str, Any]:
             "resources": _map("How much.", quantity),
             "replacesUID": _text("The pod that was evicted for it."),
             "expires": _text("Until when it is held.", format="date-time"),
+            "priority": {
+                "type": "integer",
+                "format": "int32",
+                "description": "That of the evicted pod: pods of a higher one may take its room.",
+            },
         },
         required=("workload", "node", "expires"),
     )

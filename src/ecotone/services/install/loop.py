@@ -7,8 +7,10 @@ sysctl that lets a process without privileges send ICMP (``ping_group_range``) i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from ecotone.services.install.files import Files, give
 from ecotone.services.install.network import network_policy
 from ecotone.services.install.rbac import DESCHEDULER, MONITOR, PROBE
 from ecotone.services.install.workloads import (
@@ -27,23 +29,38 @@ from ecotone.services.install.workloads import (
 MONITOR_PORT = 10363
 DESCHEDULER_PORT = 10364
 PROBE_PORT = 9464
+NO_FILES = Files()
 PROMETHEUS = "http://prometheus-operated.monitoring.svc:9090"
+REPORTERS = ("monitoring/node-exporter", "istio-system/ztunnel")
+"""Who reports for others in many clusters; where they are called otherwise, nothing of them is believed."""
 
 
 def monitor(
-    *, namespace: str = "kube-system", image: str = IMAGE, prometheus: str = PROMETHEUS, replicas: int = 2
+    *,
+    namespace: str = "kube-system",
+    image: str = IMAGE,
+    prometheus: str = PROMETHEUS,
+    reporters: Sequence[str] = REPORTERS,
+    trust: Sequence[str] = (),
+    files: Files = NO_FILES,
+    replicas: int = 2,
 ) -> list[dict[str, Any]]:
     arguments = [
         "serve",
         "monitor",
         f"--prometheus={prometheus}",
+        f"--probe={namespace}/{PROBE}",
+        f"--reporter={','.join(reporters)}",
+        *trust,
         "--leader-elect",
         f"--lease-namespace={namespace}",
         f"--listen=0.0.0.0:{MONITOR_PORT}",
     ]
     needs = resources(cpu="50m", memory="128Mi", memory_limit="1Gi")
     main = container(arguments, image=image, port=MONITOR_PORT, needs=needs)
-    return _replicated(MONITOR, main, namespace=namespace, port=MONITOR_PORT, replicas=replicas)
+    read = ("prometheus_token", "prometheus_ca", "metrics_token")
+    spec = give(pod([main], account=MONITOR, priority=CONTROL_PRIORITY), files, read=read)
+    return _replicated(MONITOR, spec, namespace=namespace, port=MONITOR_PORT, replicas=replicas)
 
 
 def descheduler(
@@ -52,7 +69,10 @@ def descheduler(
     image: str = IMAGE,
     policy: str = "ecotone",
     scheduler_name: str = "ecotone",
+    files: Files = NO_FILES,
     replicas: int = 2,
+    excluded: Sequence[str] = (),
+    move_only_in: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     arguments = [
         "serve",
@@ -62,14 +82,16 @@ def descheduler(
         "--leader-elect",
         f"--lease-namespace={namespace}",
         f"--listen=0.0.0.0:{DESCHEDULER_PORT}",
+        *(f"--exclude-namespace={name}" for name in excluded),
+        *(f"--only-namespace={name}" for name in move_only_in),
     ]
     needs = resources(cpu="50m", memory="256Mi", memory_limit="2Gi")
     main = container(arguments, image=image, port=DESCHEDULER_PORT, needs=needs)
-    return _replicated(DESCHEDULER, main, namespace=namespace, port=DESCHEDULER_PORT, replicas=replicas)
+    spec = give(pod([main], account=DESCHEDULER, priority=CONTROL_PRIORITY), files, read=("metrics_token",))
+    return _replicated(DESCHEDULER, spec, namespace=namespace, port=DESCHEDULER_PORT, replicas=replicas)
 
 
-def _replicated(name: str, main: dict[str, Any], *, namespace: str, port: int, replicas: int) -> list[dict[str, Any]]:
-    spec = pod([main], account=name, priority=CONTROL_PRIORITY)
+def _replicated(name: str, spec: dict[str, Any], *, namespace: str, port: int, replicas: int) -> list[dict[str, Any]]:
     return [
         deployment(name, spec, namespace=namespace, replicas=replicas),
         budget(name, namespace=namespace),

@@ -18,7 +18,6 @@ from ecotone.model.errors import InputError
 from ecotone.model.quantity import whole
 from ecotone.services.install.network import network_policy
 from ecotone.services.install.workloads import (
-    NODE_PRIORITY,
     SECURE_CONTAINER,
     budget,
     daemon_set,
@@ -27,7 +26,7 @@ from ecotone.services.install.workloads import (
     scraped,
 )
 
-ENVOY = "envoyproxy/envoy:v1.34-latest"
+ENVOY = "envoyproxy/envoy:v1.40-latest"
 LISTEN_PORT = 8080
 ADMIN_PORT = 15000
 STATS_PORT = 15090
@@ -37,9 +36,16 @@ _TYPE = "type.googleapis.com/envoy.extensions.filters"
 
 
 def input_proxy(
-    front_end: str, *, image: str = ENVOY, host_port: int = 8080, group: str | None = None
+    front_end: str,
+    *,
+    image: str = ENVOY,
+    host_port: int = 8080,
+    group: str | None = None,
+    priority: str | None = None,
 ) -> list[dict[str, Any]]:
-    """`front_end` is NAMESPACE/WORKLOAD:PORT, PORT being the one its pods listen on."""
+    """`front_end` is NAMESPACE/WORKLOAD:PORT, PORT being the one its pods listen on. The proxy runs in the application's
+    namespace, where the installation's own priority classes may not be used: `priority` names another.
+    """
     namespace, workload, port = _front_end(front_end)
     name, near = f"{workload}-input", f"{workload}-near"
     labels = {APP: name, ROLE: INPUT_ROLE, **({APP_GROUP: group} if group else {})}
@@ -59,11 +65,11 @@ def input_proxy(
         "resources": resources(cpu="50m", memory="64Mi", memory_limit="256Mi"),
         "securityContext": SECURE_CONTAINER,
     }
-    proxy = daemon_set(name, pod([envoy], account=None, priority=NODE_PRIORITY), namespace=namespace)
+    proxy = daemon_set(name, pod([envoy], account=None, priority=priority), namespace=namespace)
     template = proxy["spec"]["template"]["metadata"]
     template["labels"] |= labels
     template["annotations"] = scraped(STATS_PORT, "/stats/prometheus")
-    policy = network_policy(name, namespace=namespace, port=STATS_PORT)
+    policy = network_policy(name, namespace=namespace, port=STATS_PORT, neighbours=True)
     policy["spec"]["ingress"].append({"ports": [{"protocol": "TCP", "port": LISTEN_PORT}]})
     return [
         proxy,
@@ -141,7 +147,9 @@ def _cluster(name: str, host: str, port: int) -> dict[str, Any]:
     }
 
 
-def output_proxy(external: str, *, namespace: str = "default", group: str | None = None) -> list[dict[str, Any]]:
+def output_proxy(
+    external: str, *, namespace: str = "default", group: str | None = None, priority: str | None = None
+) -> list[dict[str, Any]]:
     """`external` is NAME=HOST:PORT; compiled as the template's ExternalService of that name."""
     from ecotone.tosca import compile_application, graph_of, parse_application
 
@@ -165,18 +173,18 @@ def output_proxy(external: str, *, namespace: str = "default", group: str | None
     objects = compile_application(application, graph_of(application), namespace=namespace)
     for one in objects:
         if one["kind"] == "Deployment":
-            _harden(one["spec"]["template"]["spec"])
+            _harden(one["spec"]["template"]["spec"], priority=priority)
     # Whoever reaches the proxy reaches what is behind it: the pods of its own namespace do, others are asked for.
-    policy = network_policy(name, namespace=namespace, port=number)
+    policy = network_policy(name, namespace=namespace, port=number, neighbours=True)
     policy["spec"]["podSelector"] = objects[0]["spec"]["selector"]
     return [*objects, policy, budget_of(objects[0], namespace=namespace)]
 
 
-def _harden(spec: dict[str, Any]) -> None:
+def _harden(spec: dict[str, Any], *, priority: str | None) -> None:
     (main,) = spec["containers"]
     main.setdefault("resources", resources(cpu="50m", memory="64Mi", memory_limit="256Mi"))
     main["livenessProbe"] = {**main["readinessProbe"], "initialDelaySeconds": 5}
-    shared = pod([main | {"securityContext": SECURE_CONTAINER}], account=None, priority=NODE_PRIORITY)
+    shared = pod([main | {"securityContext": SECURE_CONTAINER}], account=None, priority=priority)
     del shared["schedulerName"]
     spec |= shared
 

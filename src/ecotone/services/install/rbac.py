@@ -7,7 +7,10 @@ config maps and everything not named here stay closed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
+
+from ecotone.manifests import figures_policy
 
 SCHEDULER = "ecotone-scheduler"
 EXTENDER = "ecotone-extender"
@@ -23,7 +26,20 @@ def rule(groups: str, resources: list[str], verbs: list[str]) -> Rule:
     return {"apiGroups": [groups], "resources": resources, "verbs": verbs}
 
 
+# Virtual verbs, which admission policies alone ask for: writing what was measured, and holding places.
+WRITE_FIGURES: Rule = rule(figures_policy.GROUP, [figures_policy.RESOURCE], [figures_policy.VERB])
+HOLD: Rule = rule("ecotone.dev", ["reservations"], ["hold"])
+# Whether measured keys have the monitor alone as their writer.
+LOOK_AT_POLICY: Rule = {
+    **rule(
+        "admissionregistration.k8s.io",
+        ["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
+        ["get"],
+    ),
+    "resourceNames": [figures_policy.NAME],
+}
 CACHE_RULES: list[Rule] = [
+    LOOK_AT_POLICY,
     rule("", ["nodes"], READ),
     rule("", ["pods"], READ),
     rule("", ["namespaces"], READ),
@@ -75,13 +91,11 @@ MONITOR_RULES: list[Rule] = [
     rule("ecotone.dev", ["clusters/status", "appgroups/status"], ["patch"]),
     rule("events.k8s.io", ["events"], ["create", "patch"]),
 ]
-DESCHEDULER_RULES: list[Rule] = [
-    *CACHE_RULES,
-    # The pod and its target once more, just before it goes; the only way a running pod is asked to leave.
-    rule("", ["pods", "nodes"], ["get"]),
+MOVE_RULES: list[Rule] = [
+    # The pod once more, just before it goes; the only way a running pod is asked to leave.
+    rule("", ["pods"], ["get"]),
     rule("", ["pods/eviction"], ["create"]),
     rule("ecotone.dev", ["reservations"], ["create", "delete"]),
-    rule("ecotone.dev", ["appgroups/status"], ["patch"]),
     # A surge: its record on the Deployment, one replica more and less, and which pod goes.
     rule("apps", ["deployments"], ["get", "patch"]),
     rule("apps", ["deployments/scale"], ["get", "update"]),
@@ -89,6 +103,15 @@ DESCHEDULER_RULES: list[Rule] = [
     rule("", ["pods"], ["patch"]),
     rule("events.k8s.io", ["events"], ["create", "patch"]),
 ]
+"""What moving the pods of a namespace takes; also given in some namespaces alone."""
+LOOK_RULES: list[Rule] = [
+    *CACHE_RULES,
+    # A move's target once more, just before it.
+    rule("", ["nodes"], ["get"]),
+    # Also where it moves nothing it says so.
+    rule("ecotone.dev", ["appgroups/status"], ["patch"]),
+]
+DESCHEDULER_RULES: list[Rule] = [*LOOK_RULES, *MOVE_RULES]
 # Also whether the scheduler is alive: nothing moves while nobody would place it.
 DESCHEDULER_LEASE_RULES: list[Rule] = lease_rules(DESCHEDULER, looks_at=(SCHEDULER,))
 PROBE_RULES: list[Rule] = [rule("", ["pods"], READ)]
@@ -100,34 +123,51 @@ EXTENDER_BIND_RULES: list[Rule] = [
 
 
 def rbac(
-    components: Sequence[str] = ("scheduler", "monitor", "descheduler", "probe"), *, namespace: str = "kube-system"
+    components: Sequence[str] = ("scheduler", "monitor", "descheduler", "probe"),
+    *,
+    namespace: str = "kube-system",
+    move_only_in: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
-    """Accounts, roles and bindings of these programs."""
-    found: list[dict[str, Any]] = []
-    for component, (name, rules, inside) in _PROGRAMS.items():
-        if component in components:
-            found += (
-                account(name, rules, namespace=namespace)
-                if rules
-                else [_object("v1", "ServiceAccount", name, namespace)]
-            )
-            found += _inside(name, inside, namespace=namespace)
-    return found
+    """Accounts, roles and bindings of these programs. `move_only_in`: the only namespaces the descheduler may change."""
+    made: list[dict[str, Any]] = []
+    for component, program in _PROGRAMS.items():
+        if component not in components:
+            continue
+        rules = [*program.rules, *program.virtual]
+        if component == "descheduler" and move_only_in:
+            rules = [*LOOK_RULES, *program.virtual]
+            for place in move_only_in:
+                made += _inside(program.account, MOVE_RULES, namespace=place, account_in=namespace)
+        if rules:
+            made += account(program.account, rules, namespace=namespace)
+        else:
+            made.append(_object("v1", "ServiceAccount", program.account, namespace))
+        made += _inside(program.account, program.inside, namespace=namespace, account_in=namespace)
+    return made
 
 
-_PROGRAMS: dict[str, tuple[str, list[Rule], list[Rule]]] = {
-    "scheduler": (SCHEDULER, SCHEDULER_RULES, LEASE_RULES),
-    "monitor": (MONITOR, MONITOR_RULES, lease_rules(MONITOR)),
-    "descheduler": (DESCHEDULER, DESCHEDULER_RULES, DESCHEDULER_LEASE_RULES),
-    "probe": (PROBE, [], PROBE_RULES),
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """Account, rights in the whole cluster, those that only policies ask for, and rights where the programs run."""
+
+    account: str
+    rules: list[Rule]
+    virtual: list[Rule]
+    inside: list[Rule]
+
+
+_PROGRAMS = {
+    "scheduler": _Program(SCHEDULER, SCHEDULER_RULES, [HOLD], LEASE_RULES),
+    "monitor": _Program(MONITOR, MONITOR_RULES, [WRITE_FIGURES], lease_rules(MONITOR)),
+    "descheduler": _Program(DESCHEDULER, DESCHEDULER_RULES, [HOLD], DESCHEDULER_LEASE_RULES),
+    "probe": _Program(PROBE, [], [], PROBE_RULES),
 }
-"""Account, rights in the whole cluster, rights in the namespace the programs run in."""
 
 
-def _inside(name: str, rules: list[Rule], *, namespace: str) -> list[dict[str, Any]]:
+def _inside(name: str, rules: list[Rule], *, namespace: str, account_in: str) -> list[dict[str, Any]]:
     return [
         {**_object(f"{RBAC}/v1", "Role", name, namespace), "rules": rules},
-        _binding("Role", name, namespace, within=namespace),
+        _binding("Role", name, account_in, within=namespace),
     ]
 
 

@@ -55,12 +55,12 @@ def container(
 
 
 def pod(
-    containers: Sequence[Mapping[str, Any]], *, account: str | None, priority: str, **security: Any
+    containers: Sequence[Mapping[str, Any]], *, account: str | None, priority: str | None, **security: Any
 ) -> dict[str, Any]:
     """The scheduler must not wait for itself: our own pods are placed by the cluster's default scheduler."""
     spec: dict[str, Any] = {
         "schedulerName": "default-scheduler",
-        "priorityClassName": priority,
+        **({} if priority is None else {"priorityClassName": priority}),
         "securityContext": {
             "runAsNonRoot": True,
             "runAsUser": USER,
@@ -121,7 +121,7 @@ def priority_classes() -> list[dict[str, Any]]:
     """Above applications, below what the cluster itself needs."""
     texts = {
         CONTROL_PRIORITY: (900_000_000, "Ecotone's monitor and descheduler."),
-        NODE_PRIORITY: (800_000_000, "Ecotone's pods on every node: probe and proxies."),
+        NODE_PRIORITY: (800_000_000, "Ecotone's pods on every node: the probe."),
     }
     return [
         {

@@ -22,9 +22,10 @@ from ecotone.services.monitor.part import Part
 from ecotone.services.monitor.reading import Answered, Windows, read_all
 from ecotone.services.monitor.watched import APP_GROUPS, AppGroup, Watched, Workload
 from ecotone.telemetry.dialects import AUTO, detect, dialect
-from ecotone.telemetry.dialects.base import USERS, Rates, Ref
+from ecotone.telemetry.dialects.base import USERS, Rates
 from ecotone.telemetry.prometheus import Failure
 from ecotone.telemetry.queries import check_queries, own_pairs, read_own
+from ecotone.telemetry.refs import Ref
 from ecotone.telemetry.usage import average_per_pod, cpu_family, memory_family
 from ecotone.telemetry.window import parse_window
 
@@ -57,7 +58,7 @@ class ApplicationPart(Part):
             await self._reporter.report(APP_GROUPS, group, refusal, now=now)
             return
         members = members_of(group, self._watched)
-        look = await self._look(group, members, now=now)
+        look = await self._look(group, members, at=await self._reader.moment())
         if len(members) > ANNOTATED_LIMIT:
             texts = self._texts(group, members, look, now=now)
             await self._off(members)
@@ -68,7 +69,7 @@ class ApplicationPart(Part):
         found = judge(members, look, with_pods=ready)
         await self._reporter.report(APP_GROUPS, group, found, now=self._clock(), figures=texts)
 
-    async def _look(self, group: AppGroup, members: list[Member], *, now: float) -> Look:
+    async def _look(self, group: AppGroup, members: list[Member], *, at: float) -> Look:
         namespace, spec = group.metadata.namespace, group.spec
         look = Look()
         wanted = self._window
@@ -84,17 +85,18 @@ class ApplicationPart(Part):
             look.problems.append(str(error))
         windows = self._windows.setdefault(f"{namespace}/{group.metadata.name}", Windows())
         families = {"cpu": cpu_family(namespace), "memory": memory_family(namespace)}
-        chosen = await self._dialect(group, look, now=now)
+        chosen = await self._dialect(group, look, at=at)
         spoken = None if chosen is None else dialect(chosen, namespace=namespace)
         if spoken is not None:
             families |= {f"{chosen}:{name}": each for name, each in spoken.families(namespace, self._watched).items()}
         families = {name: each for name, each in families.items() if name not in queries}
-        answered = await read_all(self._source, families, windows=windows, wanted=wanted, at=now)
+        answered = await read_all(self._reader, families, windows=windows, wanted=wanted, at=at, asker=namespace)
         look.answered.readings |= answered.readings
         look.answered.young |= answered.young
         look.answered.failures |= answered.failures
+        look.answered.refused |= answered.refused
         for name, text in queries.items():
-            own = await read_own(self._source, name, text, window=wanted, at=now, namespace=namespace)
+            own = await read_own(self._reader.source, name, text, window=wanted, at=at, namespace=namespace)
             if isinstance(own, InputError):
                 look.problems.append(str(own))
             else:
@@ -114,12 +116,12 @@ class ApplicationPart(Part):
         )
         return look
 
-    async def _dialect(self, group: AppGroup, look: Look, *, now: float) -> str | None:
+    async def _dialect(self, group: AppGroup, look: Look, *, at: float) -> str | None:
         chosen = group.spec.dialect
         if chosen != AUTO:
             look.dialect = chosen
             return chosen
-        found = await detect(self._source, namespace=group.metadata.namespace, at=now)
+        found = await detect(self._reader, self._watched, namespace=group.metadata.namespace, at=at)
         if isinstance(found, Failure):
             look.answered.failures["dialect"] = found
             return None
@@ -219,7 +221,7 @@ def refused(group: AppGroup, groups: Iterable[AppGroup]) -> list[Condition] | No
 
 def judge(members: list[Member], look: Look, *, with_pods: set[Ref]) -> list[Condition]:
     """What the AppGroup's conditions say after a cycle. Pure."""
-    reachable = look.answered.reachable()
+    reachable, sources = look.answered.reachable(), look.answered.sources()
     if look.problems:
         queries = Condition(QUERIES_VALID, False, "Refused", "; ".join(look.problems))
     else:
@@ -249,4 +251,4 @@ def judge(members: list[Member], look: Look, *, with_pods: set[Ref]) -> list[Con
     good = bool(reachable.status and queries.status and fresh.status)
     worst = next((each for each in (reachable, queries, fresh) if not each.status), fresh)
     overlap = Condition(OVERLAPPING, False, "None")
-    return [Condition(READY, good, worst.reason), reachable, queries, fresh, overlap]
+    return [Condition(READY, good, worst.reason), reachable, sources, queries, fresh, overlap]

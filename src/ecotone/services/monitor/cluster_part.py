@@ -43,7 +43,8 @@ class ClusterPart(Part):
         now = self._clock()
         windows = self._windows.setdefault(name, Windows())
         families = FAMILIES | PAIRS if len(nodes) <= PAIRS_LIMIT else FAMILIES
-        answered = await read_all(self._source, families, windows=windows, wanted=self._wanted(cluster), at=now)
+        at = await self._reader.moment()
+        answered = await read_all(self._reader, families, windows=windows, wanted=self._wanted(cluster), at=at)
         figures = telemetry.node_figures(
             Matcher(map(identity, nodes)),
             cpu=answered.of("cpu"),
@@ -134,7 +135,7 @@ def judge(
     nodes: list[Node], figures: Mapping[str, NodeFigures], answered: Answered, *, lost: Mapping[str, str]
 ) -> list[Condition]:
     """What the Cluster's conditions say after a cycle. Pure."""
-    reachable = answered.reachable()
+    reachable, sources = answered.reachable(), answered.sources()
     names = [node.metadata.name for node in nodes]
     blank = NodeFigures()
     without = {
@@ -165,7 +166,7 @@ def judge(
         overlap = Condition(OVERLAPPING, True, "OlderClusterWins", f"{_few(sorted(lost))}: monitored by {others}")
     else:
         overlap = Condition(OVERLAPPING, False, "None")
-    return [ready, reachable, fresh, overlap]
+    return [ready, reachable, sources, fresh, overlap]
 
 
 def _few(names: list[str]) -> str:

@@ -17,7 +17,9 @@ DATA_FRESH = "DataFresh"
 READY = "Ready"
 QUERIES_VALID = "QueriesValid"
 OVERLAPPING = "Overlapping"
-OURS = (READY, PROMETHEUS_REACHABLE, DATA_FRESH, QUERIES_VALID, OVERLAPPING)
+SOURCES_KNOWN = "SourcesKnown"
+"""False while series are left out since nobody can tell who exposed them."""
+OURS = (READY, PROMETHEUS_REACHABLE, SOURCES_KNOWN, DATA_FRESH, QUERIES_VALID, OVERLAPPING)
 FILLING = "Filling"
 """The reason while series are too young for their window."""
 MESSAGE_LIMIT = 1024

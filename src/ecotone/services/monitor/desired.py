@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from ecotone.manifests import keys
 from ecotone.services.monitor.annotations import SCALAR, Measured
-from ecotone.telemetry.dialects.base import USERS, Rates, Ref
+from ecotone.telemetry.dialects.base import USERS, Rates
 from ecotone.telemetry.families import Figure
 from ecotone.telemetry.nodes import AXES, NodeFigures
+from ecotone.telemetry.refs import Ref
 
 PAIRS_LIMIT = 200
 """Nodes up to which each carries its latencies to all others; above, coordinates stand for them."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from ecotone.telemetry.sources.reader import Tally
+
 
 class MonitorMetrics:
     def __init__(self) -> None:
@@ -31,6 +33,18 @@ class MonitorMetrics:
             ["object"],
             registry=registry,
         )
+        self.refused = Counter(
+            "ecotone_monitor_refused_series",
+            "Groups of series left out: unknown or ambiguous source, or what is said is not the speaker's to say.",
+            ["why"],
+            registry=registry,
+        )
+        self.impossible = Counter(
+            "ecotone_monitor_impossible_series",
+            "Series left out since their value is not finite, below zero, or beyond all measure.",
+            ["metric"],
+            registry=registry,
+        )
         self.age = Gauge(
             "ecotone_monitor_oldest_sample_age_seconds",
             "Age of the oldest sample used in the last cycle.",
@@ -38,3 +52,16 @@ class MonitorMetrics:
             registry=registry,
         )
         self.leader = Gauge("ecotone_monitor_leader", "1 while this replica leads.", registry=registry)
+
+
+class SeriesTally(Tally):
+    """What a reader leaves out, counted."""
+
+    def __init__(self, metrics: MonitorMetrics) -> None:
+        self._metrics = metrics
+
+    def refused(self, why: str, count: int) -> None:
+        self._metrics.refused.labels(why).inc(count)
+
+    def impossible(self, metric: str, count: int) -> None:
+        self._metrics.impossible.labels(metric).inc(count)

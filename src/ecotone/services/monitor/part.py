@@ -14,13 +14,13 @@ from ecotone.services.monitor.reading import Windows
 from ecotone.services.monitor.reporting import Reporter
 from ecotone.services.monitor.watched import Watched
 from ecotone.services.monitor.writer import Writer
-from ecotone.telemetry.prometheus import Source
+from ecotone.telemetry.sources.reader import Reader
 
 
 class Part:
     def __init__(
         self,
-        source: Source,
+        reader: Reader,
         watched: Watched,
         writer: Writer,
         reporter: Reporter,
@@ -30,7 +30,7 @@ class Part:
         rules: Rules,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._source = source
+        self._reader = reader
         self._watched = watched
         self._writer = writer
         self._reporter = reporter

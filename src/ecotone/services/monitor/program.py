@@ -23,7 +23,7 @@ from ecotone.services.health import Health, Pulse
 from ecotone.services.leadership import lead
 from ecotone.services.monitor.application_part import ApplicationPart
 from ecotone.services.monitor.cluster_part import ClusterPart
-from ecotone.services.monitor.metrics import MonitorMetrics
+from ecotone.services.monitor.metrics import MonitorMetrics, SeriesTally
 from ecotone.services.monitor.reading import CountedSource
 from ecotone.services.monitor.reporting import Reporter
 from ecotone.services.monitor.settings import MonitorSettings
@@ -31,6 +31,7 @@ from ecotone.services.monitor.watched import Watched
 from ecotone.services.monitor.writer import Writer
 from ecotone.services.running import background, first, wait_at_most
 from ecotone.telemetry.prometheus import Prometheus, Source
+from ecotone.telemetry.sources.reader import Reader
 
 log = logging.getLogger(__name__)
 
@@ -83,12 +84,21 @@ class MonitorProgram:
                     clock=self._clock,
                 )
             if self._listen is not None:
-                endpoints = Endpoints(self.metrics.registry, ready=self._why_not_ready, health=self._health)
+                endpoints = Endpoints(
+                    self.metrics.registry,
+                    ready=self._why_not_ready,
+                    health=self._health,
+                    names_for=settings.metrics_token,
+                )
                 await endpoints.start(self._listen)
                 stack.push_async_callback(endpoints.stop)
             watched = Watched()
             watched.attach(
-                client, cluster=settings.cluster, applications=settings.applications, silence=settings.silence
+                client,
+                cluster=settings.cluster,
+                applications=settings.applications,
+                sources=not settings.trust.everything,
+                silence=settings.silence,
             )
             recorder = EventRecorder(client, controller="ecotone-monitor", instance=settings.identity)
             await stack.enter_async_context(background(watched.run(), recorder.run()))
@@ -106,7 +116,14 @@ class MonitorProgram:
             deadline=lambda: None if self._elector is None else self._elector.deadline(),
         )
         reporter = Reporter(writer, recorder)
-        given: tuple[Any, ...] = (CountedSource(source, self.metrics), watched, writer, reporter, self.metrics)
+        reader = Reader(
+            CountedSource(source, self.metrics),
+            watched,
+            settings.trust,
+            place=watched.pod,
+            tally=SeriesTally(self.metrics),
+        )
+        given: tuple[Any, ...] = (reader, watched, writer, reporter, self.metrics)
         return Cycles(
             watched,
             self.metrics,

@@ -5,13 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from ecotone.services.monitor.conditions import PROMETHEUS_REACHABLE, Condition
+from ecotone.services.monitor.conditions import PROMETHEUS_REACHABLE, SOURCES_KNOWN, Condition
 from ecotone.services.monitor.metrics import MonitorMetrics
-from ecotone.telemetry.families import Family, Reading, Readings, read
-from ecotone.telemetry.prometheus import Failure, Source
+from ecotone.telemetry.families import Family, Reading, Readings
+from ecotone.telemetry.prometheus import Failure, Source, Trouble
 from ecotone.telemetry.samples import Sample
+from ecotone.telemetry.sources.reader import Reader
 from ecotone.telemetry.window import next_window
+
+T = TypeVar("T")
+
+REASONS = 3
+"""How many a condition tells."""
 
 
 class CountedSource:
@@ -21,8 +28,13 @@ class CountedSource:
         self._source = source
         self._metrics = metrics
 
-    async def query(self, promql: str, *, at: float) -> list[Sample] | Failure:
-        found = await self._source.query(promql, at=at)
+    async def query(self, promql: str, *, at: float, asker: str = "") -> list[Sample] | Failure:
+        return self._counted(await self._source.query(promql, at=at, asker=asker))
+
+    async def page(self, path: str, fields: Mapping[str, str]) -> bytes | Failure:
+        return self._counted(await self._source.page(path, fields))
+
+    def _counted(self, found: T | Failure) -> T | Failure:
         self._metrics.queries.labels(found.trouble.value if isinstance(found, Failure) else "answered").inc()
         return found
 
@@ -34,6 +46,8 @@ class Answered:
     readings: dict[str, list[Reading]] = field(default_factory=dict)
     young: dict[str, int] = field(default_factory=dict)
     failures: dict[str, Failure] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)
+    """Why nobody knows whose some series are, and how many."""
 
     def of(self, name: str) -> list[Reading]:
         return self.readings.get(name, [])
@@ -43,6 +57,8 @@ class Answered:
             self.failures[name] = found
         else:
             self.readings[name] = found.values
+            for why, count in found.refused.items():
+                self.refused[why] = self.refused.get(why, 0) + count
             if found.young:
                 self.young[name] = found.young
 
@@ -55,6 +71,16 @@ class Answered:
         asked = len(self.failures) + len(self.readings)
         message = f"{len(self.failures)} of {asked} questions failed; {name}: {failure.message}"
         return Condition(PROMETHEUS_REACHABLE, bool(self.readings), reason, message)
+
+    def sources(self) -> Condition:
+        """Whether it is known whose the series are that were read."""
+        untold = next((each for each in self.failures.values() if each.trouble is Trouble.UNTRUSTED), None)
+        if untold is not None:
+            return Condition(SOURCES_KNOWN, False, "NotTold", untold.message)
+        if not self.refused:
+            return Condition(SOURCES_KNOWN, True, "Known")
+        said = sorted(self.refused, key=lambda why: (-self.refused[why], why))
+        return Condition(SOURCES_KNOWN, False, "LeftOut", "; ".join(said[:REASONS]))
 
 
 class Windows:
@@ -71,10 +97,10 @@ class Windows:
 
 
 async def read_all(
-    source: Source, families: Mapping[str, Family], *, windows: Windows, wanted: float, at: float
+    reader: Reader, families: Mapping[str, Family], *, windows: Windows, wanted: float, at: float, asker: str = ""
 ) -> Answered:
     async def one(name: str, family: Family) -> tuple[str, Readings | Failure]:
-        found = await read(source, family, window=windows.of(name, wanted), at=at)
+        found = await reader.read(family, window=windows.of(name, wanted), at=at, asker=asker)
         if isinstance(found, Readings):
             windows.learn(name, wanted, found)
         return name, found

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from ecotone.kube.lease import LeaseTimes
 from ecotone.services.monitor.annotations import Rules
 from ecotone.telemetry.prometheus import PrometheusSettings
+from ecotone.telemetry.sources.speakers import Trust
 from ecotone.telemetry.window import DEFAULT_WINDOW
 
 
@@ -25,3 +26,7 @@ class MonitorSettings:
     lease_namespace: str = "kube-system"
     lease_name: str = "ecotone-monitor"
     silence: float = 150.0
+    trust: Trust = field(default_factory=Trust)
+    """Who is believed about what."""
+    metrics_token: str | None = None
+    """Of those who read metrics with the names of what is measured."""

@@ -18,12 +18,14 @@ from ecotone.kube.reading.reflector import Reflector
 from ecotone.kube.resources import Resource
 from ecotone.manifests import keys, wire
 from ecotone.manifests.times import time_or_none
-from ecotone.telemetry.dialects.base import Place, Ref
+from ecotone.telemetry.refs import Place, Ref
+from ecotone.telemetry.sources.speakers import Inhabitant
 
 FIELD_MANAGER = "ecotone-monitor"
 INPUT_PROXY = "input-proxy"
 """Value of the label ``ecotone.dev/role`` on the pods of the proxies that users enter through."""
 REMEMBERED_PODS = 20_000
+KUBELET_PORT = 10250
 
 T = TypeVar("T")
 
@@ -68,9 +70,18 @@ class Address(_Wire):
     address: str = ""
 
 
+class Endpoint(msgspec.Struct, omit_defaults=True, gc=False):
+    port: int = msgspec.field(default=0, name="Port")  # written with a capital in Kubernetes' own API
+
+
+class DaemonEndpoints(_Wire):
+    kubelet_endpoint: Endpoint = msgspec.field(default_factory=Endpoint)
+
+
 class NodeStatus(_Wire):
     allocatable: wire.Quantities = {}
     addresses: list[Address] = []
+    daemon_endpoints: DaemonEndpoints = msgspec.field(default_factory=DaemonEndpoints)
 
 
 class Node(_Wire):
@@ -78,13 +89,29 @@ class Node(_Wire):
     status: NodeStatus = msgspec.field(default_factory=NodeStatus)
 
 
+class ContainerPort(_Wire):
+    container_port: int = 0
+
+
+class Container(_Wire):
+    ports: list[ContainerPort] = []
+
+
 class PodSpec(_Wire):
     node_name: str = ""
+    host_network: bool = False
+    containers: list[Container] = []
+
+
+class PodIP(_Wire):
+    ip: str = ""
 
 
 class PodStatus(_Wire):
     phase: str = ""
     conditions: list[wire.Condition] = []
+    pod_ip: str = msgspec.field(default="", name="podIP")
+    pod_ips: list[PodIP] = msgspec.field(default_factory=list, name="podIPs")
 
 
 class Pod(_Wire):
@@ -97,6 +124,15 @@ class Pod(_Wire):
         return self.metadata.deletion_timestamp is None and any(
             each.type == "Ready" and each.status == "True" for each in self.status.conditions
         )
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return tuple(filter(None, (self.status.pod_ip, *(each.ip for each in self.status.pod_ips))))
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Those that its containers declare."""
+        return tuple(port.container_port for each in self.spec.containers for port in each.ports)
 
 
 class Template(_Wire):
@@ -213,7 +249,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.resources_changed = asyncio.Event()
-        self.nodes: Store[Node] = Store()
+        self.nodes = NodeStore()
         self.pods = PodStore(self)
         self.replica_sets = ReplicaSetStore()
         self.workloads = {each.kind: WorkloadStore() for each in WORKLOADS}
@@ -221,19 +257,24 @@ class Watched:
         self.app_groups: Store[AppGroup] = Store(self.resources_changed.set)
         self._mirrors: list[Reflector[Any]] = []
 
-    def attach(self, client: ApiClient, *, cluster: bool, applications: bool, silence: float) -> None:
-        """Chooses what is mirrored: nothing is read that the chosen parts do not need."""
+    def attach(self, client: ApiClient, *, cluster: bool, applications: bool, sources: bool, silence: float) -> None:
+        """Chooses what is mirrored: nothing is read that the chosen parts do not need.
+
+        ``sources``: whether it is asked who exposed a series, which takes pods and nodes.
+        """
 
         def mirror(resource: Resource, shape: type[Any], store: Any, *, optional: bool = False) -> None:
             self._mirrors.append(Reflector(client, resource, shape, store, silence=silence, optional=optional))
 
         if cluster:
             mirror(CLUSTERS, Cluster, self.clusters, optional=True)
+        if cluster or sources:
             mirror(resources.NODES, Node, self.nodes)
         if applications:
             mirror(APP_GROUPS, AppGroup, self.app_groups, optional=True)
             for each in WORKLOADS:
                 mirror(each, Workload, self.workloads[each.kind])
+        if applications or sources:
             mirror(resources.REPLICA_SETS, ReplicaSet, self.replica_sets)
             mirror(resources.PODS, Pod, self.pods)
 
@@ -261,6 +302,26 @@ class Watched:
 
     def input_proxies(self) -> Sequence[Ref]:
         return sorted(each.metadata.ref for store in self.workloads.values() for each in store.entrances.values())
+
+    # Who answers a scrape (telemetry.sources.speakers.Inhabitants)
+
+    def inhabitant(self, namespace: str, pod: str) -> Inhabitant | None:
+        known = self.pods.items.get(f"{namespace}/{pod}")
+        if known is None:
+            return None
+        return Inhabitant(
+            self.owner(known.metadata),
+            known.spec.node_name,
+            addresses=known.addresses,
+            on_node_network=known.spec.host_network,
+            ports=known.ports,
+        )
+
+    def kubelet_at(self, host: str, port: int) -> str | None:
+        return self.nodes.kubelet_at(host, port)
+
+    def has_node(self, name: str) -> bool:
+        return name in self.nodes.items
 
     # What the monitor asks
 
@@ -292,6 +353,42 @@ class Watched:
         return {
             (namespace, pod.metadata.name): self.owner(pod.metadata) for pod in self.pods.of(namespace) if pod.ready
         }
+
+
+class NodeStore(Store[Node]):
+    """Nodes, by what their kubelets listen on too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kubelets: dict[tuple[str, int], set[str]] = {}
+
+    def upsert(self, item: Node) -> None:
+        self._leave(item.metadata.name)
+        super().upsert(item)
+        for place in _kubelet(item):
+            self._kubelets.setdefault(place, set()).add(item.metadata.name)
+
+    def remove(self, key: str, uid: str) -> None:
+        self._leave(key)
+        super().remove(key, uid)
+
+    def _leave(self, name: str) -> None:
+        before = self.items.get(name)
+        for place in () if before is None else _kubelet(before):
+            names = self._kubelets.get(place, set())
+            names.discard(name)
+            if not names:
+                self._kubelets.pop(place, None)
+
+    def kubelet_at(self, host: str, port: int) -> str | None:
+        """The node; none if several say that they are there."""
+        names = self._kubelets.get((host, port), set())
+        return next(iter(names)) if len(names) == 1 else None
+
+
+def _kubelet(node: Node) -> set[tuple[str, int]]:
+    port = node.status.daemon_endpoints.kubelet_endpoint.port or KUBELET_PORT
+    return {(each.address, port) for each in node.status.addresses if each.address}
 
 
 class ReplicaSetStore(Store[ReplicaSet]):

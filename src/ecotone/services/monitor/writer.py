@@ -10,11 +10,12 @@
 | the lease, with --leader-elect | coordination.k8s.io, `leases` | create; get, update of `ecotone-monitor` |
 
 It reads (list, watch) nodes, pods, deployments, statefulsets, daemonsets, replicasets, clusters, appgroups. With
-`--no-cluster` it needs nothing of nodes and clusters; with `--no-applications` nothing of pods, workloads and
-appgroups.
+`--no-cluster` it needs nothing of clusters; with `--no-applications` nothing of workloads and appgroups. Pods, replicasets
+and nodes tell who exposed a series; with `--trust-prometheus` only the part that measures them needs them.
 
 Kubernetes copies a Deployment's annotations to its ReplicaSets, cluster-wide at 20 writes a second: writes to workloads
-are therefore spread out. A write that is refused is reported and left to the next cycle, which plans it anew.
+are therefore spread out, and namespaces take turns: one whose figures never rest delays its own. A write that is refused
+is reported and left to the next cycle, which plans it anew.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from ecotone.kube.resources import Resource
 from ecotone.kube.writing.applying import apply_annotations, apply_status, remove_annotations
 from ecotone.services.monitor.metrics import MonitorMetrics
 from ecotone.services.monitor.watched import FIELD_MANAGER, Meta
+from ecotone.telemetry.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -39,17 +41,17 @@ _RESOURCES = {each.kind: each for each in (resources.DEPLOYMENTS, resources.STAT
 
 
 class Pace:
-    """Lets one through every so often: a bucket of one second's worth of tokens."""
+    """Lets one through every so often, namespaces in turns: a bucket of one second's worth of tokens."""
 
     def __init__(self, per_second: float, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._per_second = per_second
         self._clock = clock
         self._tokens = max(1.0, per_second)
         self._at = clock()
-        self._turn = asyncio.Lock()
+        self._turns = Turns(1)
 
-    async def turn(self) -> None:
-        async with self._turn:
+    async def turn(self, namespace: str) -> None:
+        async with self._turns.turn(namespace):
             now = self._clock()
             self._tokens = min(max(1.0, self._per_second), self._tokens + (now - self._at) * self._per_second)
             self._at = now
@@ -80,11 +82,11 @@ class Writer:
             return await self._annotate("node", resources.NODES, meta, annotations)
 
     async def workload(self, kind: str, meta: Meta, annotations: Mapping[str, str]) -> bool:
-        await self._pace.turn()
+        await self._pace.turn(meta.namespace)
         return await self._annotate("workload", _RESOURCES[kind], meta, annotations)
 
     async def replica_set(self, meta: Meta, keys: Iterable[str]) -> bool:
-        await self._pace.turn()
+        await self._pace.turn(meta.namespace)
         return await self._write(
             "replicaset",
             meta,

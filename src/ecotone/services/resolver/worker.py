@@ -1,7 +1,6 @@
 """The resolver's worker: a process that solves one placement after the other and can be killed at any moment.
 
-An exact solver is a long call into foreign code that neither a thread nor an event loop can interrupt, and a hostile
-problem may ask for more memory than there is. So it runs here, behind two pipes, with a limit on its address space.
+Why in a process of its own, behind two pipes and with a limit on its address space: docs/design/012-resolver-processes.md.
 Frames are four bytes of length and JSON: a request comes in; progress, then an answer or an error, go out. End of
 input ends it.
 """

@@ -38,8 +38,8 @@ class SchedulerMetrics(Instruments):
             "ecotone_scheduler_pod_scheduling_attempts", "Attempts needed to schedule a pod.", buckets=COUNT_BUCKETS
         )
         self.pending = self.gauges("ecotone_scheduler_pending_pods", "Pending pods by place in the queue.", ["queue"])
-        self.incoming = self.gauges(
-            "ecotone_scheduler_queue_incoming_pods_total",
+        self.incoming = self.counters(
+            "ecotone_scheduler_queue_incoming_pods",
             "Pods added to a part of the queue, by event.",
             ["queue", "event"],
         )
@@ -57,11 +57,11 @@ class SchedulerMetrics(Instruments):
         )
         self.leader = self.gauge("ecotone_scheduler_leader", "1 while this replica leads.")
         self.cache_objects = self.gauges("ecotone_scheduler_cache_size", "Objects in the cache.", ["type"])
-        self.relists = self.gauges("ecotone_scheduler_lists_total", "Lists per kind.", ["type"])
-        self.watch_events = self.gauges("ecotone_scheduler_watch_events_total", "Events per kind.", ["type"])
-        self.left_out = self.gauges(
-            "ecotone_scheduler_objects_left_out_total",
+        self.relists = self.counters("ecotone_scheduler_lists", "Lists per kind.", ["type"])
+        self.watch_events = self.counters("ecotone_scheduler_watch_events", "Events per kind.", ["type"])
+        self.left_out = self.counters(
+            "ecotone_scheduler_objects_left_out",
             "Times an object could not be read or taken in, and was left out.",
             ["type"],
         )
-        self.events_dropped = self.gauge("ecotone_scheduler_events_dropped_total", "Events not written.")
+        self.events_dropped = self.counter("ecotone_scheduler_events_dropped", "Events not written.")

@@ -95,7 +95,9 @@ class SchedulerProgram:
                 clock=self._clock,
                 pulse=self._health.expect("deciding", within=settings.lease.duration),
             )
-            feeds = Feeds(client, scheduler.cache, silence=settings.silence)
+            feeds = Feeds(
+                client, scheduler.cache, silence=settings.silence, trust_annotations=settings.trust_annotations
+            )
             lease = Elector(
                 lease_client,
                 namespace=settings.lease_namespace,

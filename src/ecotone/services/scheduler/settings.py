@@ -29,6 +29,8 @@ class SchedulerSettings(msgspec.Struct, frozen=True):
     """Write the reason of each placement into the pod (``ecotone.dev/why``)."""
     trust_loopback: bool = False
     """Show decisions to callers from this machine without a token."""
+    trust_annotations: bool = False
+    """Believe measured keys whoever may have written them."""
     allowed_hosts: tuple[str, ...] = ()
     silence: float = 150.0
     first_backoff: float = 1.0

@@ -8,25 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from ecotone.telemetry.families import Family, Figure, Reading
+from ecotone.telemetry.refs import Place, Ref
 
 USERS = "users@"
-
-
-class Ref(NamedTuple):
-    """A workload; users who enter at a node are the workload ``users@NODE`` without a namespace."""
-
-    namespace: str
-    name: str
-
-
-class Place(NamedTuple):
-    """A pod's workload and node."""
-
-    workload: Ref
-    node: str
 
 
 class Directory(Protocol):
@@ -62,8 +49,8 @@ class Dialect(Protocol):
     @property
     def name(self) -> str: ...
 
-    def presence(self, namespace: str) -> str:
-        """A query with an answer if this namespace has series of this dialect."""
+    def presence(self, namespace: str, directory: Directory) -> Sequence[Family]:
+        """Families of which this namespace has series if it has any of this dialect."""
 
     def families(self, namespace: str, directory: Directory) -> dict[str, Family]: ...
 

@@ -1,36 +1,47 @@
 """Envoy's own cluster metrics, for sidecars without a mesh around them and for our proxies.
 
-The caller is the pod that is scraped (labels `namespace` and `pod`, or `workload`); the callee is the Envoy cluster, named
-`workload` or `namespace/workload`. A sidecar also has a cluster for its own service, the inbound leg: everything that
-arrives was already counted by its caller, so it is left out. Bytes are those of the upstream connections, headers
-included, both ways.
+The caller is the pod that is scraped; the callee is the Envoy cluster, named `workload` or `namespace/workload`. Nobody
+vouches for what a caller says, so it counts in its own namespace, and elsewhere where the installation lists the caller.
+A sidecar also has a cluster for its own service, the inbound leg: everything that arrives was already counted by its
+caller, so it is left out. Bytes are those of the upstream connections, headers included, both ways.
 """
 
 from __future__ import annotations
 
-from ecotone.telemetry.dialects.base import Answered, Directory, Pair, Rates, Ref, collected, summed, users_at
-from ecotone.telemetry.families import Family, Reading
+from collections.abc import Sequence
+
+from ecotone.telemetry.dialects.base import Answered, Directory, Pair, Rates, collected, summed, users_at
+from ecotone.telemetry.families import (
+    MOST_PER_SECOND,
+    SPEAKER_NAMESPACE,
+    SPEAKER_NODE,
+    SPEAKER_WORKLOAD,
+    Family,
+    Reading,
+)
 from ecotone.telemetry.promql import quoted, starting_with
+from ecotone.telemetry.refs import Ref
+from ecotone.telemetry.sources.speakers import Voices
 
 SENT = "envoy_cluster_upstream_cx_tx_bytes_total"
 RECEIVED = "envoy_cluster_upstream_cx_rx_bytes_total"
 REQUESTS = "envoy_cluster_upstream_rq_total"
 
-_BY = ("namespace", "pod", "workload", "envoy_cluster_name")
+_BY = (SPEAKER_NAMESPACE, SPEAKER_WORKLOAD, SPEAKER_NODE, "envoy_cluster_name")
 
 
 class Envoy:
     name = "envoy"
 
-    def presence(self, namespace: str) -> str:
-        return f"count({SENT}{{namespace={quoted(namespace)}}})"
+    def presence(self, namespace: str, directory: Directory) -> Sequence[Family]:
+        return [self.families(namespace, directory)["sent"]]
 
     def families(self, namespace: str, directory: Directory) -> dict[str, Family]:  # noqa: ARG002 - the protocol's
         ends = (f"namespace={quoted(namespace)}", f"envoy_cluster_name=~{starting_with(namespace + '/')}")
+        voices = Voices(namespace=namespace, listed=True)
         return {
-            "sent": Family(SENT, _BY, ends),
-            "received": Family(RECEIVED, _BY, ends),
-            "requests": Family(REQUESTS, _BY, ends),
+            name: Family(metric, _BY, ends, voices=voices, placed=True, most=MOST_PER_SECOND)
+            for name, metric in (("sent", SENT), ("received", RECEIVED), ("requests", REQUESTS))
         }
 
     def rates(self, answered: Answered, directory: Directory) -> Rates:
@@ -43,18 +54,11 @@ class Envoy:
 
 def _pair(reading: Reading, directory: Directory) -> Pair | None:
     labels = reading.labels
-    namespace = labels.get("namespace", "")
-    place = directory.pod(namespace, labels.get("pod", ""))
-    if labels.get("workload"):
-        caller = Ref(namespace, labels["workload"])
-    elif place is not None:
-        caller = place.workload
-    else:
-        return None
+    caller, node = Ref(labels[SPEAKER_NAMESPACE], labels[SPEAKER_WORKLOAD]), labels[SPEAKER_NODE]
     space, _, name = labels.get("envoy_cluster_name", "").rpartition("/")
-    callee = Ref(space or namespace, name)
-    if callee == caller or not directory.exists(callee):
+    callee = Ref(space or caller.namespace, name)
+    if not caller.name or callee == caller or not directory.exists(callee):
         return None
     if directory.lets_users_in(caller):
-        return (users_at(place.node), callee) if place is not None and place.node else None
+        return (users_at(node), callee) if node else None
     return (caller, callee) if directory.exists(caller) else None

@@ -6,15 +6,32 @@ TCP bytes of a pair are added, since a pair may speak both, with one exception: 
 connections that it reports, so its bytes count only for a pair that has no HTTP bytes.
 
 Users are what an input proxy itself reports as source: its own pod tells the node they entered at.
+
+The destination's report counts from its own pods, the source's from its own; waypoints and ztunnel speak for others where
+the installation lists them. Whom a request comes from is the client's claim: it counts where the mesh vouches for it, that
+is, where the certificate (`source_principal`) is of the namespace that is claimed.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from ecotone.telemetry.dialects.base import Answered, Directory, Pair, Pairs, Rates, Ref, collected, summed, users_at
-from ecotone.telemetry.families import Family, Figure, Reading
+from ecotone.telemetry.dialects.base import Answered, Directory, Pair, Pairs, Rates, collected, summed, users_at
+from ecotone.telemetry.families import (
+    MOST_PER_SECOND,
+    SPEAKER_NAMESPACE,
+    SPEAKER_NODE,
+    SPEAKER_WORKLOAD,
+    Family,
+    Figure,
+    Labels,
+    Reading,
+    believed,
+)
 from ecotone.telemetry.promql import quoted
+from ecotone.telemetry.refs import Ref
+from ecotone.telemetry.sources.speakers import Speaker, Voices
 
 HTTP = {"request_bytes": "istio_request_bytes_sum", "response_bytes": "istio_response_bytes_sum"}
 TCP = {"tcp_sent": "istio_tcp_sent_bytes_total", "tcp_received": "istio_tcp_received_bytes_total"}
@@ -22,7 +39,9 @@ REQUESTS = {"requests": "istio_requests_total"}
 
 _ENDS = ("source_workload", "source_workload_namespace", "destination_workload", "destination_workload_namespace")
 _BY = (*_ENDS, "reporter")
-_USERS_BY = ("namespace", "pod", *_ENDS)
+_USERS_BY = (SPEAKER_NAMESPACE, SPEAKER_WORKLOAD, SPEAKER_NODE, *_ENDS)
+PRINCIPAL = "source_principal"
+_PRINCIPALS_NAMESPACE = re.compile(r"(?:spiffe://)?[^/]+/ns/([^/]+)/sa/[^/]+")
 _NAMED = 'source_workload!="unknown",destination_workload!="unknown"'
 _ZTUNNEL = 'pod=~"ztunnel-.*"'
 _NOT_ZTUNNEL = 'pod!~"ztunnel-.*"'
@@ -32,21 +51,29 @@ _REPORTERS = ("destination", "waypoint", "source")
 class Istio:
     name = "istio"
 
-    def presence(self, namespace: str) -> str:
-        space = quoted(namespace)
-        both = "istio_requests_total|istio_tcp_sent_bytes_total"
-        return (
-            f'count({{__name__=~"{both}",destination_workload_namespace={space}}} '
-            f'or {{__name__=~"{both}",source_workload_namespace={space}}})'
-        )
+    def presence(self, namespace: str, directory: Directory) -> Sequence[Family]:
+        families = self.families(namespace, directory)
+        return [
+            families[name]
+            for name in ("requests", "tcp_sent", "ztunnel_tcp_sent", "users_requests")
+            if name in families
+        ]
 
     def families(self, namespace: str, directory: Directory) -> dict[str, Family]:
         space = quoted(namespace)
         ends = (f"destination_workload_namespace={space},{_NAMED}", f"source_workload_namespace={space},{_NAMED}")
-        found = {name: Family(metric, _BY, ends) for name, metric in (HTTP | REQUESTS).items()}
+        voices = Voices(namespace=namespace, listed=True)
+
+        def between(metric: str, selectors: tuple[str, ...], voices: Voices) -> Family:
+            return Family(
+                metric, _BY, selectors, asks=(PRINCIPAL,), voices=voices, admits=says_its_own, most=MOST_PER_SECOND
+            )
+
+        found = {name: between(metric, ends, voices) for name, metric in (HTTP | REQUESTS).items()}
         for name, metric in TCP.items():
-            found[name] = Family(metric, _BY, tuple(f"{each},{_NOT_ZTUNNEL}" for each in ends))
-            found["ztunnel_" + name] = Family(metric, _BY, tuple(f"{each},{_ZTUNNEL}" for each in ends))
+            found[name] = between(metric, tuple(f"{each},{_NOT_ZTUNNEL}" for each in ends), voices)
+            tunnels = tuple(f"{each},{_ZTUNNEL}" for each in ends)
+            found["ztunnel_" + name] = between(metric, tunnels, Voices(listed=True))
         entrances = tuple(
             f'reporter="source",source_workload={quoted(proxy.name)},'
             f"source_workload_namespace={quoted(proxy.namespace)},destination_workload_namespace={space}"
@@ -54,7 +81,15 @@ class Istio:
         )
         if entrances:
             for name, metric in (HTTP | TCP | REQUESTS).items():
-                found["users_" + name] = Family(metric, _USERS_BY, entrances)
+                found["users_" + name] = Family(
+                    metric,
+                    _USERS_BY,
+                    entrances,
+                    voices=voices,
+                    admits=_is_the_source,
+                    placed=True,
+                    most=MOST_PER_SECOND,
+                )
         return found
 
     def rates(self, answered: Answered, directory: Directory) -> Rates:
@@ -87,9 +122,7 @@ def _between_workloads(readings: Sequence[Reading], directory: Directory) -> Pai
 
 
 def _pair(reading: Reading, directory: Directory) -> Pair | None:
-    labels = reading.labels
-    source = Ref(labels.get("source_workload_namespace", ""), labels.get("source_workload", ""))
-    target = Ref(labels.get("destination_workload_namespace", ""), labels.get("destination_workload", ""))
+    source, target = _source(reading.labels), _target(reading.labels)
     # What an input proxy sends is counted where its users enter.
     if directory.lets_users_in(source) or not directory.exists(source) or not directory.exists(target):
         return None
@@ -98,8 +131,36 @@ def _pair(reading: Reading, directory: Directory) -> Pair | None:
 
 def _entrance(reading: Reading, directory: Directory) -> Pair | None:
     labels = reading.labels
-    place = directory.pod(labels.get("namespace", ""), labels.get("pod", ""))
-    target = Ref(labels.get("destination_workload_namespace", ""), labels.get("destination_workload", ""))
-    if place is None or not place.node or not directory.lets_users_in(place.workload) or not directory.exists(target):
+    node, proxy = labels.get(SPEAKER_NODE, ""), Ref(labels[SPEAKER_NAMESPACE], labels[SPEAKER_WORKLOAD])
+    target = _target(labels)
+    if not node or not directory.lets_users_in(proxy) or not directory.exists(target):
         return None
-    return users_at(place.node), target
+    return users_at(node), target
+
+
+def says_its_own(labels: Labels, speaker: Speaker) -> bool:
+    """Whether this speaker may tell this of a pair of workloads."""
+    source, target, reporter = _source(labels), _target(labels), labels.get("reporter")
+    principal = labels.get(PRINCIPAL, "")
+    vouched = _PRINCIPALS_NAMESPACE.fullmatch(principal)
+    if vouched is not None and vouched[1] != source.namespace:
+        return False
+    if believed(speaker):
+        return reporter == "source" or source.namespace == target.namespace or vouched is not None
+    if speaker.listed:
+        return True
+    if reporter == "source":
+        return speaker.workload == source
+    return reporter == "destination" and speaker.workload == target and vouched is not None
+
+
+def _is_the_source(labels: Labels, speaker: Speaker) -> bool:
+    return believed(speaker) or speaker.workload == _source(labels)
+
+
+def _source(labels: Labels) -> Ref:
+    return Ref(labels.get("source_workload_namespace", ""), labels.get("source_workload", ""))
+
+
+def _target(labels: Labels) -> Ref:
+    return Ref(labels.get("destination_workload_namespace", ""), labels.get("destination_workload", ""))

@@ -3,15 +3,20 @@
 It counts requests between services and knows no bytes, so bytes stay unknown unless a query of one's own supplies them.
 Service names are taken as workload names, in the group's namespace unless the dimensions `client_k8s_namespace_name` and
 `server_k8s_namespace_name` are configured; users need the dimension `client_k8s_node_name`.
+
+Only collectors that the installation lists speak: a span says whatever its sender writes into it, and who is listed answers
+for whom it takes spans from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from ecotone.telemetry.dialects.base import Answered, Directory, Pair, Rates, Ref, collected, users_at
-from ecotone.telemetry.families import Family, Reading
+from ecotone.telemetry.dialects.base import Answered, Directory, Pair, Rates, collected, users_at
+from ecotone.telemetry.families import MOST_PER_SECOND, Family, Reading
 from ecotone.telemetry.promql import quoted
+from ecotone.telemetry.refs import Ref
+from ecotone.telemetry.sources.speakers import Voices
 
 REQUESTS = "traces_service_graph_request_total"
 CLIENT_NAMESPACE = "client_k8s_namespace_name"
@@ -25,12 +30,13 @@ class OpenTelemetry:
     def __init__(self, namespace: str = "") -> None:
         self._namespace = namespace
 
-    def presence(self, namespace: str) -> str:
-        return f"count({_either(REQUESTS, namespace)})"
+    def presence(self, namespace: str, directory: Directory) -> Sequence[Family]:
+        return [self.families(namespace, directory)["requests"]]
 
     def families(self, namespace: str, directory: Directory) -> dict[str, Family]:  # noqa: ARG002 - the protocol's
         by = ("client", "server", CLIENT_NAMESPACE, SERVER_NAMESPACE, CLIENT_NODE)
-        return {"requests": Family(REQUESTS, by, _selectors(namespace))}
+        voices = Voices(listed=True)
+        return {"requests": Family(REQUESTS, by, _selectors(namespace), voices=voices, most=MOST_PER_SECOND)}
 
     def rates(self, answered: Answered, directory: Directory) -> Rates:
         pair = _pairing(self._namespace, directory)
@@ -45,10 +51,6 @@ def _selectors(namespace: str) -> tuple[str, ...]:
         f'{SERVER_NAMESPACE}={space},client!=""',
         f'{CLIENT_NAMESPACE}="",{SERVER_NAMESPACE}="",client!=""',
     )
-
-
-def _either(metric: str, namespace: str) -> str:
-    return " or ".join(f"{metric}{{{each}}}" for each in _selectors(namespace))
 
 
 def _pairing(namespace: str, directory: Directory) -> Callable[[Reading], Pair | None]:

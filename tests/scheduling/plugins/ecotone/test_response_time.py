@@ -161,7 +161,7 @@ def test_small_differences_are_left_to_kubernetes_and_large_ones_keep_their_size
 def test_an_unmeasured_node_counts_as_used_as_the_most_used_one() -> None:
     nodes = [node("known", available_cpu=1000.0), node("blank"), node("free", available_cpu=4000.0)]
     state = cluster(nodes)
-    assert cost.used_share(state, state.nodes.all_rows).tolist() == [0.75, 0.75, 0.0]
+    assert cost.used_share(state, state.nodes.all_rows, by="default").tolist() == [0.75, 0.75, 0.0]
 
 
 def test_without_any_latency_only_the_cpu_decides() -> None:

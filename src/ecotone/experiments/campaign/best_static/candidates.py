@@ -26,9 +26,10 @@ from ecotone.model.arrays import Floats, Ints
 from ecotone.model.objects import PodKind, WorkloadKey
 from ecotone.scheduling.costs.deadlines import QUEUE
 from ecotone.scheduling.response.call_graph import SAME_NODE, SAME_ZONE, UNIFORM, CallGraph, Calls, callers_first
+from ecotone.scheduling.response.constraints import Limits, Near
 from ecotone.scheduling.response.passes import Passes
 from ecotone.scheduling.response.prediction import Prediction
-from ecotone.scheduling.response.search import Limits, Near, Search
+from ecotone.scheduling.response.search import Search
 from ecotone.sim.call_tree import Planner, Step
 from ecotone.sim.cluster import ZONE
 from ecotone.sim.kernel import Kernel
@@ -205,7 +206,6 @@ class _Truth:
             free=np.array([[float(node.cpu), float(node.memory), float(node.pods)] for node in nodes]),
             movable=np.array([service.pinned is None for service in services]),
             price=np.zeros(application.users.shape),
-            together=0.0,
             moving=0.0,
             near=tuple(self._near(application)),
         )

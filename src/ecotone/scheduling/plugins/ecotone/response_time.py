@@ -10,8 +10,9 @@ behind the best of a 40 ms chain keeps 94, one 100 ms behind falls to 33; min-ma
 What the cost is made of is told in `costs.cost`: `serviceMs` is the CPU time of a request, `priceMs` what a unit of
 price-per-hour is worth, and `preferenceMs` what it costs to meet none of the owner's preferences.
 
-`apart`: never all replicas of a workload on one node while another node could take one. `settleSeconds`: how long after its
-newest pod a new application is waited for (`scheduling.arrival`); a live scheduler sets it to 3, elsewhere it is 0.
+`redundancy`: replicas stand on several nodes, and in several zones that are near each other, whatever that costs
+(`scheduling.redundancy`), in plans for whole applications as well; `false` leaves it to milliseconds. `settleSeconds`: how long
+after its newest pod a new application is waited for (`scheduling.arrival`); a live scheduler sets it to 3, elsewhere it is 0.
 
 A node beyond a deadline that is not enforced (`costs.deadlines`) costs `latePerMs` milliseconds for each millisecond it is
 late and `lateMs` for being late at all. `unawaited`: what a millisecond of a call that nobody waits for counts in plans for
@@ -29,16 +30,13 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from ecotone.model.arrays import Floats, Mask, Rows
+from ecotone.model.arrays import Floats, Rows
 from ecotone.model.availability import anything_measured
 from ecotone.model.errors import InputError
-from ecotone.model.objects import PodKind
-from ecotone.model.state import ClusterState
 from ecotone.scheduling.costs import cost
 from ecotone.scheduling.costs.channels import UNAWAITED, channels
 from ecotone.scheduling.costs.deadlines import DEFAULT as LATENESS
 from ecotone.scheduling.costs.deadlines import Lateness, deadlines, late_ms, name_of
-from ecotone.scheduling.costs.peers import whereabouts
 from ecotone.scheduling.costs.preferences import PREFERENCE_MS, has_wishes, preference_ms, soft_spread
 from ecotone.scheduling.costs.targets import WEIGHT as TARGETS_FIRST
 from ecotone.scheduling.costs.targets import lacking, missed_ms, target_of
@@ -46,7 +44,6 @@ from ecotone.scheduling.plugin import Change, Cycle, Scores, pick
 
 SCALE_MS = 10.0
 NOTICED_MS, NOTICED_SHARE = 1.0, 0.02
-_FORBIDDEN = 1e6
 _ELSEWHERE_MS = 1000.0  # more than any tier's latency: where the waiting pods suit each other best decides
 
 
@@ -86,7 +83,7 @@ class ResponseTime:
         latePerMs: float = LATENESS.per_ms,
         lateMs: float = LATENESS.fixed_ms,
         unawaited: float = UNAWAITED,
-        apart: bool = False,
+        redundancy: bool = True,
         settleSeconds: float = 0.0,
     ) -> None:
         numbers = {"latePerMs": latePerMs, "lateMs": lateMs, "unawaited": unawaited, "settleSeconds": settleSeconds}
@@ -99,7 +96,7 @@ class ResponseTime:
         self._noticed_share = noticedShare
         self.lateness = Lateness(latePerMs, lateMs)
         self.unawaited = unawaited
-        self._apart = apart
+        self.redundancy = _flag(redundancy)
         self._settle_seconds = settleSeconds
 
     def settling_seconds(self) -> float:
@@ -111,7 +108,7 @@ class ResponseTime:
         own = name_of(cycle.pod.kind)
         itself = any(each.peer == own for each in channels(cycle.state, own))
         itself = itself or any(peer == own for peer, _, _ in deadlines(cycle.state, own))
-        return "everything" if itself or self._apart or soft_spread(cycle.pod.kind) else "row"
+        return "everything" if itself or soft_spread(cycle.pod.kind) else "row"
 
     def prescore(self, cycle: Cycle) -> None:
         """The network's part holds for every replica, unless they talk among themselves."""
@@ -131,7 +128,7 @@ class ResponseTime:
         missed = missed_ms(state, kind)
         if missed is not None:
             found = found + TARGETS_FIRST * pick(missed + self._elsewhere_ms(cycle), rows, cycle)
-        return found + _FORBIDDEN * _gathered(state, kind, rows) if self._apart else found
+        return found
 
     def waiting_cost(self, cycle: Cycle, rows: Rows) -> Floats:
         return cost.cpu_ms(cycle.state, cycle.pod.kind, rows, model=self.model)
@@ -146,7 +143,7 @@ class ResponseTime:
         network = cost.network_ms(state, kind)
         late = late_ms(state, kind, self.lateness)
         wishes = has_wishes(state.nodes, kind)
-        further = wishes or state.nodes.priced or late is not None or self._apart
+        further = wishes or state.nodes.priced or late is not None
         plain = not further and target_of(state, kind) is None
         return _Survey(network, late, far=bool(network.any()), wishes=wishes, plain=plain)
 
@@ -172,14 +169,14 @@ class ResponseTime:
         if unknown:
             best = float(_without_unknown(raw).max(initial=-inf))
         guessed = best != -inf and self._nothing_measured(cycle)
-        return _Yardstick(0.0 if guessed and best > -_FORBIDDEN / 2 else best, unknown, guessed)
+        return _Yardstick(0.0 if guessed else best, unknown, guessed)
 
     def keeps_yardstick(self, yardstick: _Yardstick, before: float, after: float) -> bool:
         """The best score stays the best if another one changes and is no better; with guesses any will do."""
         if yardstick.unknown or not isfinite(after):
             return False
         if yardstick.guessed:
-            return yardstick.best == 0.0 and after > -_FORBIDDEN / 2
+            return True
         return before < yardstick.best and after <= yardstick.best
 
     def normalize_by(self, cycle: Cycle, raw: Scores, rows: Rows, yardstick: _Yardstick) -> Scores:
@@ -188,7 +185,7 @@ class ResponseTime:
             return np.zeros(len(raw))  # beyond reach from everywhere: nothing to choose by
         values = _without_unknown(raw) if unknown else raw
         if guessed:
-            return np.where(values > best - _FORBIDDEN / 2, 100.0, 0.0)
+            return np.where(values > -inf, 100.0, 0.0)
         scale = SCALE_MS - best
         noticed = max(self._noticed_ms, -self._noticed_share * best)
         if len(values) == 1:  # as every further replica of a batch asks: the same operations on a plain number
@@ -234,13 +231,10 @@ def _without_unknown(raw: Scores) -> Floats:
     return np.nan_to_num(np.asarray(raw, dtype=np.float64), nan=-inf, posinf=0.0, neginf=-inf)
 
 
-def _gathered(state: ClusterState, kind: PodKind, rows: Rows) -> Mask:
-    """The one row that holds all replicas there are, if any."""
-    there, counts = whereabouts(state, kind.workload.namespace, kind.workload.name)
-    found: Mask = (
-        (rows == there[0]) & (counts.sum() > 0) if len(np.unique(there)) == 1 else np.zeros(len(rows), dtype=np.bool_)
-    )
-    return found
+def _flag(given: object) -> bool:
+    if not isinstance(given, bool):
+        raise InputError(f"ResponseTime: redundancy {given!r} must be true or false")
+    return given
 
 
 def _ms(value: float) -> str:

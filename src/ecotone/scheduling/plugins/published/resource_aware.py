@@ -40,7 +40,7 @@ class ResourceAware:
         self.stretch = stretches(self.name, combine)
 
     def score(self, cycle: Cycle, rows: Rows) -> Floats:
-        left = available(cycle.state, rows)
+        left = available(cycle.state, rows, by=cycle.pod.namespace)
         cpu, memory = self.usage(cycle)
         found: Floats = 100 * self.alpha * (left[:, 0] - cpu) / cpu + 100 * self.beta * (left[:, 1] - memory) / memory
         return found
@@ -57,7 +57,7 @@ class ResourceAware:
         return min_max(raw) if self.stretch else raw
 
     def describe(self, cycle: Cycle, row: int, raw: float) -> str:
-        cpu, memory = available_at(cycle.state, row)
+        cpu, memory = available_at(cycle.state, row, by=cycle.pod.namespace)
         needs = self.usage(cycle)
         return f"{show_cpu(cpu)} CPU and {show_bytes(memory)} available for {show_cpu(needs[0])} and {show_bytes(needs[1])}"
 
