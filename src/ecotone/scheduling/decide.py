@@ -29,7 +29,7 @@ from ecotone.scheduling.profiles.policies import Policy, resolve
 from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.redundancy.choice import GIVEN_UP, Kept, choose_among_redundant
 from ecotone.scheduling.reservations import Reservations, without_ending
-from ecotone.scheduling.within_bounds import places_within_bounds, too_far
+from ecotone.scheduling.within_bounds import places_within_bounds, turned_away
 
 
 def decide(snapshot: Snapshot, policy: Policy, *, pods: Sequence[Pod] | None = None, batch: bool = True) -> Decisions:
@@ -80,7 +80,7 @@ def _together(framework: Framework, snapshot: Snapshot, waiting: Sequence[Pod], 
     answer = tried.run(waiting)
     if framework.cost is None:
         return answer
-    refused = too_far(framework, answer, waiting)
+    refused = turned_away(answer, waiting)
     if refused and tried.bound:
         copy = ClusterState.of(tried.state.freeze())
         instead = places_within_bounds(framework, copy, tried.bound.values(), refused)

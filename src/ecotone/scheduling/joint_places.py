@@ -67,8 +67,13 @@ def tied_to(ties: Ties, start: Name) -> set[Name]:
     return found
 
 
-def joint_places(framework: Framework, state: ClusterState, pods: Sequence[Pod], ties: Ties) -> dict[str, str] | None:
-    """A node for each of these pods, waiting or placed; None if none is found. The state is as it was afterwards."""
+def joint_places(
+    framework: Framework, state: ClusterState, pods: Sequence[Pod], ties: Ties, *, closed: int | None = None
+) -> dict[str, str] | None:
+    """A node for each of these pods, waiting or placed; None if none is found. The state is as it was afterwards.
+
+    To the row that is `closed` only those may come that wait.
+    """
     if len(pods) > MOST_PODS:
         return None
     for pod in pods:
@@ -77,6 +82,9 @@ def joint_places(framework: Framework, state: ClusterState, pods: Sequence[Pod],
         variables = _variables(framework, state, pods)
         if variables is None:
             return None
+        if closed is not None:
+            for variable in variables:
+                variable.domain[closed] &= variable.home in (closed, -1)
         free = (state.nodes.allocatable - state.usage.requested).astype(np.float64)
         room = (state.nodes.max_pods - state.usage.pod_count).astype(np.float64)
         rows = _Search(state, variables, ties, np.hstack([free, room[:, np.newaxis]])).best()
@@ -128,11 +136,11 @@ def _variables(framework: Framework, state: ClusterState, pods: Sequence[Pod]) -
                 return None
             likes = np.zeros(len(nodes))
             likes[evaluation.feasible] = evaluation.total()
-            asked[pod.kind] = evaluation.ok.copy(), likes
+            asked[pod.kind] = evaluation.ok, likes
         domain, likes = asked[pod.kind]
         demand = np.array([*(pod.spec.request(name) for name in nodes.resources), 1], dtype=np.float64)
         home = nodes.index.get(pod.node or "", -1)
-        found.append(_Variable(name_of(pod.kind), domain, likes, home, demand))
+        found.append(_Variable(name_of(pod.kind), domain.copy(), likes, home, demand))
     return found
 
 

@@ -48,6 +48,7 @@ from ecotone.descheduling.plans.stranded import rescues
 from ecotone.descheduling.plans.trial import settle, with_room
 from ecotone.descheduling.plans.units import stages_of, unit_of, units_of
 from ecotone.descheduling.plans.unmeasured import Change, change_of
+from ecotone.descheduling.plans.waiting import hold_places
 from ecotone.descheduling.run import Run
 from ecotone.model.arrays import Ints, Mask, Rows
 from ecotone.model.decisions import Decisions, Evict
@@ -111,6 +112,7 @@ class _Run(Run):
         for plan in rescues(self, busy, limit=self.care.startup + self.care.patience):
             busy |= plan.workloads
             self._go_on(plan)
+        hold_places(self)
         only = self.settings.only
         around = None if only is None else {(key.namespace, key.name) for key in only}
         lateness, unawaited = self.framework.lateness, self.framework.unawaited

@@ -1,15 +1,17 @@
-"""Pods that wait because those they must be near stand where they cannot follow: these make way for them.
+"""Pods that wait because of where others stand: these make way for them, whatever it is that they take.
 
-A pod that distances keep from every node waits for ever if nobody moves, since its peers cost the least where they are. So
-whoever is bound to it may be asked to go where all of them fit (`joint_places`), as few as possible; and if that is not
-enough, pods that take the room within its bounds. No gain is asked for: a pod that does not run serves nobody. Everything
-else holds as for any move: who may move at all, budgets, cool-downs, replacements first where a workload has one pod. Only
-pods of its own namespace move for a pod, since what one tenant writes moves only his own.
+A pod that fits nowhere waits for ever if nobody moves, since the others cost the least where they are. Where bounds on
+distances keep it out, whoever is bound to it may be asked to go where all of them fit (`joint_places`), as few as possible;
+and if that is not enough, pods that take the room within its bounds. Else those make way that take its room, its ports or
+the node whose taints they could live with elsewhere (`making_room`). What ends soon is waited for. No gain is asked for: a
+pod that does not run serves nobody. Everything else holds as for any move: who may move at all, budgets, cool-downs,
+replacements first where a workload has one pod. Only pods of its own namespace move for a pod, since what one tenant
+writes moves only his own, and none of a higher priority.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,11 +22,14 @@ from ecotone.descheduling.plans.trial import settle
 from ecotone.descheduling.run import Run
 from ecotone.model.arrays import Mask
 from ecotone.model.members import pods_of_each
-from ecotone.model.objects import Pod, WorkloadKey
+from ecotone.model.objects import Pod, PodKind, WorkloadKey
 from ecotone.scheduling.costs.deadlines import Bound, name_of
 from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.joint_places import MOST_PODS, joint_places, tied_to, ties_with
+from ecotone.scheduling.making_room import room_for, without
 from ecotone.scheduling.plugin import KEEPS_NEAR, Cycle
+
+_KINDS = 16  # of waiting pods that a round looks for room for
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +43,19 @@ class _Stranded:
 def rescues(run: Run, busy: Collection[WorkloadKey], *, limit: float) -> Iterator[MovePlan]:
     """A plan for each waiting pod that others can make way for; pods of busy workloads stay.
 
-    A stage may take `limit` seconds.
+    A stage may take `limit` seconds. Of pods that are alike one is asked about, until somebody makes way for it.
     Once a plan is taken its workloads are busy too, so whoever takes it adds them before asking for the next.
     """
-    for key in sorted(run.state.pending):
+    tried: set[PodKind] = set()
+    for key in sorted(run.state.pending, key=lambda key: (-run.state.pending[key].spec.priority, key)):
         pod = run.state.pending.get(key)
-        stranded = None if pod is None else _stranded(run, pod, busy)
-        plan = None if stranded is None else _plan(run, stranded, busy, limit)
+        stranded = None if pod is None or pod.kind in tried or len(tried) >= _KINDS else _stranded(run, pod, busy)
+        if stranded is None:
+            continue
+        tried.add(stranded.pod.kind)
+        plan = _plan(run, stranded, busy, limit)
         if plan is not None:
+            tried.discard(stranded.pod.kind)
             yield plan
 
 
@@ -59,13 +69,19 @@ def _stranded(run: Run, pod: Pod, busy: Collection[WorkloadKey]) -> _Stranded | 
         return None  # it replaces one that moves
     near = [plugin for plugin in run.framework.filters if KEEPS_NEAR.has(plugin)]
     bounds = tuple(bound for plugin in near for bound in plugin.keeps_near(state, pod.kind))
-    if not bounds or run.framework.refusal_at_the_gate(state, pod) is not None:
+    if run.framework.refusal_at_the_gate(state, pod) is not None:
         return None
     evaluation = Evaluation(run.framework, Cycle(state, pod))
-    if evaluation.refusal is not None or len(evaluation.feasible):
+    if evaluation.refusal is not None or len(evaluation.feasible) or _will_fit(run, pod):
         return None
     missing = _missing(run, bounds)
     return None if missing and run.missing.waits_for(missing, ()) is not None else _Stranded(pod, bounds)
+
+
+def _will_fit(run: Run, pod: Pod) -> bool:
+    """True if pods that are ending are all that keeps it out."""
+    ending = [each for each in run.state.usage.pods() if each.deleting]
+    return bool(ending) and len(without(run.framework, run.state, [pod], ending)[0]) > 0
 
 
 def _missing(run: Run, bounds: tuple[Bound, ...]) -> set[Pair]:
@@ -85,6 +101,8 @@ def _plan(run: Run, stranded: _Stranded, busy: Collection[WorkloadKey], limit: f
     free = _may_make_way(run, pod, busy)
     kinds = {kind for kind in run.state.kind_counts if kind.namespace == pod.namespace}
     ties = ties_with(run.framework, run.state, pod, sorted(kinds, key=lambda kind: str(kind.workload)))
+    if not stranded.bounds:
+        return _moving(run, pod, free, room_for(run.framework, run.state, pod, free, ties), limit)
     joined = tied_to(ties, name_of(pod.kind))
     bound = [each for each in free if name_of(each.kind) in joined]
     others = [each for each in free if name_of(each.kind) not in joined]
@@ -93,9 +111,15 @@ def _plan(run: Run, stranded: _Stranded, busy: Collection[WorkloadKey], limit: f
     for movers in (bound, [*bound, *in_the_way][: MOST_PODS - 1]):
         places = joint_places(run.framework, run.state, [*movers, pod], ties) if movers else None
         if places is not None:
-            moved = [(each, places[each.key]) for each in movers if places[each.key] != each.node]
-            return _written(run, Rescue(pod.key, places[pod.key]), moved, limit)
+            return _moving(run, pod, movers, places, limit)
     return None
+
+
+def _moving(run: Run, pod: Pod, movers: list[Pod], places: Mapping[str, str] | None, limit: float) -> MovePlan | None:
+    if places is None:
+        return None
+    moved = [(each, places[each.key]) for each in movers if places.get(each.key, each.node) != each.node]
+    return _written(run, Rescue(pod.key, places[pod.key]), moved, limit) if moved else None
 
 
 def _may_make_way(run: Run, pod: Pod, busy: Collection[WorkloadKey]) -> list[Pod]:

@@ -72,7 +72,7 @@ class Search:
         self._standing = Standing(limits, self._now, self._room, tuple(self._near))
         workloads, nodes = self._now.shape
         self._together = _AT_ONCE // max(1, 2 * nodes * workloads * nodes)  # workloads whose moves are judged at once
-        self._one_by_one = self._together < 2 and can_tell(application)
+        self._one_by_one = (self._together < 2 or self._now.size > _LARGE) and can_tell(application)
         self._known: Nearby | None = None
         self._parts = self._apart()
         self._passes = Passes(
