@@ -6,7 +6,7 @@ import pytest
 
 from descheduling.applications import chain, nodes, put
 from ecotone.model import ClusterState
-from ecotone.planning.advice import Advice, advice
+from ecotone.planning.advice import Advice, Advised, advice
 from ecotone.planning.plan import make_plan, plan_document
 from ecotone.scheduling import resolve
 
@@ -18,7 +18,7 @@ def two_sites(replicas: int, near: str | None = None) -> ClusterState:
 
 
 def given(state: ClusterState) -> list[Advice]:
-    return advice(state.freeze(), resolve("ecotone"))
+    return list(advice(state.freeze(), resolve("ecotone")).found)
 
 
 def test_users_at_two_sites_gain_by_the_nearest_pod() -> None:
@@ -55,7 +55,7 @@ def test_users_at_one_site_need_no_advice() -> None:
 
 
 def test_a_policy_that_does_not_think_in_milliseconds_gives_none() -> None:
-    assert advice(two_sites(2).freeze(), resolve("sophos")) == []
+    assert advice(two_sites(2).freeze(), resolve("sophos")) == Advised()
 
 
 def test_a_plan_tells_it_to_people_and_machines() -> None:

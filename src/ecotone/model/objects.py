@@ -101,6 +101,7 @@ class PodSpec:
     resource_claims: tuple[str, ...] = ()
     features: frozenset[str] = frozenset()
     grace_seconds: float = 30.0
+    cpu_limit: int | None = None
     _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:

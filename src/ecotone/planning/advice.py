@@ -20,6 +20,7 @@ from ecotone.descheduling.run import Run
 from ecotone.model.arrays import Ints, Mask
 from ecotone.model.objects import WorkloadKey
 from ecotone.model.snapshot import Snapshot
+from ecotone.planning.price import Price, price_of
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
 from ecotone.scheduling.profiles.profile import Profile
 from ecotone.scheduling.response.budget import Budget
@@ -72,15 +73,24 @@ class Advice:
         }
 
 
-def advice(snapshot: Snapshot, profile: Profile) -> list[Advice]:
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """`prices`: what redundancy costs, of the applications where it costs anything."""
+
+    found: tuple[Advice, ...] = ()
+    prices: tuple[Price, ...] = ()
+
+
+def advice(snapshot: Snapshot, profile: Profile) -> Advised:
     """For every application whose requests are counted, if the policy thinks in response times at all."""
     settings = profile.descheduler
     if settings is None or settings.rule not in RULES:
-        return []
+        return Advised()
     advisor = _Advisor(snapshot, profile, settings)
     framework = advisor.run.framework
-    found = applications(advisor.run.state, lateness=framework.lateness, unawaited=framework.unawaited)
-    return [each for application in found for each in advisor.about(application)]
+    graphs = list(applications(advisor.run.state, lateness=framework.lateness, unawaited=framework.unawaited))
+    prices = [price for application in graphs if (price := advisor.price(application)) is not None]
+    return Advised(tuple(each for application in graphs for each in advisor.about(application)), tuple(prices))
 
 
 class _Advisor:
@@ -89,7 +99,19 @@ class _Advisor:
         self._pods = pods_by_workload(self.run.state)
         self._budget = settings.budget // _PARTS
 
-    def about(self, application: CallGraph) -> list[Advice]:
+    def price(self, application: CallGraph) -> Price | None:
+        if not self.run.framework.keeps_redundancy:
+            return None
+        near = [number for number in range(len(application.names)) if self._could_be_near(application, number)]
+        limits = self._limits(application)
+
+        def best(graph: CallGraph, within: Limits) -> float:
+            return _best(graph, within, Budget(self._budget))
+
+        services = self._services(application, near)
+        return price_of(self.run.state, application, limits, best=best, services=services)
+
+    def _limits(self, application: CallGraph) -> Limits:
         movable = np.array(
             [
                 bool(own) and all(self.run.may_move(pod) for pod in own)
@@ -97,9 +119,13 @@ class _Advisor:
                 for own in (self._pods.get(kind.workload, []),)
             ]
         )
-        limits = limits_of(
+        return limits_of(
             self.run.framework, self.run.state, application, self._pods, movable=movable, care=Care(moveMs=0.0)
         )
+
+    def about(self, application: CallGraph) -> list[Advice]:
+        limits = self._limits(application)
+        movable = limits.movable
         budgets = [Budget(self._budget) for _ in range(4)]
         here = _best(application, limits, budgets[0])
         found = []

@@ -94,7 +94,7 @@ class Paper:
         writer: Any = self.writer
         surges: Any = self.surges
         self.descheduler = Descheduler(
-            DeschedulerProgramSettings(resolve("ecotone")),
+            DeschedulerProgramSettings(resolve("ecotone-fast")),
             cache=self.cache,
             groups=self.groups,
             writer=writer,

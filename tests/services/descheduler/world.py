@@ -122,11 +122,11 @@ LEASE = LeaseTimes(duration=3, renew_deadline=2, retry_period=0.2)
 
 
 def scheduler_settings() -> SchedulerSettings:
-    return SchedulerSettings({"ecotone": resolve("ecotone")}, lease=LEASE, identity="scheduler", request_timeout=1)
+    return SchedulerSettings({"ecotone": resolve("ecotone-fast")}, lease=LEASE, identity="scheduler", request_timeout=1)
 
 
 def descheduler_settings(**more: Any) -> DeschedulerProgramSettings:
-    given = {"profile": resolve("ecotone"), "identity": "descheduler", "lease": LEASE, "ready_seconds": 5.0}
+    given = {"profile": resolve("ecotone-fast"), "identity": "descheduler", "lease": LEASE, "ready_seconds": 5.0}
     return DeschedulerProgramSettings(**{**given, **more})
 
 

@@ -73,8 +73,9 @@ def plan(
         trust_annotations,
     )
     made = make_plan(source.snapshot(), profile, moves=deschedule, namespace=None if all_namespaces else namespace)
-    for message in (*made.notes, *(f"would gain: {each}" for each in made.advice)):
-        note(message)
+    told = (*made.notes, *made.prices, *(f"would gain: {each}" for each in made.advice))
+    for message in (*told, *(f"warning: {each}" for each in made.warnings)):
+        note(str(message))
     if not output.structured:
         notes(_kept(made.stays), most=_MOST_STAYS if output is Output.TABLE else len(made.stays))
     show_plan(made, output)
@@ -128,6 +129,8 @@ def _row(decision: Decision, output: Output) -> tuple[str, str, str, str]:
 
 def _sum_up(made: Plan) -> None:
     note(summary_of(made.decisions))
+    if made.survival is not None and made.redundancy:
+        note(str(made.survival))
     before, after = made.objective.get("before"), made.objective.get("after")
     if isinstance(before, dict) and isinstance(after, dict):
         changed = [

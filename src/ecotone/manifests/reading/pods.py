@@ -14,7 +14,7 @@ import msgspec
 
 from ecotone.manifests import keys, wire
 from ecotone.manifests.reading import selectors
-from ecotone.manifests.reading.requests import effective
+from ecotone.manifests.reading.requests import cpu_limit, effective
 from ecotone.manifests.times import time_or_none
 from ecotone.model.errors import InputError
 from ecotone.model.objects import HostPort, Pod, PodKind, PodSpec, WorkloadKey
@@ -292,6 +292,7 @@ def to_spec(given: wire.Pod, *, priorities: Priorities = NO_PRIORITIES, dumped: 
             each.resource_claim_name or each.resource_claim_template_name or each.name for each in spec.resource_claims
         ),
         grace_seconds=_grace(spec.termination_grace_period_seconds),
+        cpu_limit=cpu_limit(spec),
     )
 
 

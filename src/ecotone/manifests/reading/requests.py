@@ -47,6 +47,15 @@ def effective(pod: wire.PodSpec, status: wire.PodStatus | None = None) -> tuple[
     return requests, (nonzero.get("cpu", 0), nonzero.get("memory", 0))
 
 
+def cpu_limit(pod: wire.PodSpec) -> int | None:
+    """The millicores that it may use at most; None where one of its containers has no limit."""
+    if pod.resources is not None and "cpu" in pod.resources.limits:
+        return amount("cpu", pod.resources.limits["cpu"])
+    found = [amounts(each.resources.limits).get("cpu") if each.resources else None for each in pod.containers]
+    told = [each for each in found if each is not None]
+    return min(quantity.LARGEST, sum(told)) if found and len(told) == len(found) else None
+
+
 def _own_requests(pod: wire.PodSpec, status: wire.PodStatus | None) -> dict[int, Amounts]:
     """Each container's requests; one that is being resized counts with the most it has or wants."""
     statuses = {} if status is None else {each.name: each for each in _statuses(status) if each.resources is not None}

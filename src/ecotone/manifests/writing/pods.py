@@ -99,6 +99,8 @@ def _spec(spec: PodSpec, *, node: str | None) -> wire.PodSpec:
             for position, each in enumerate(spec.resource_claims)
         ],
         termination_grace_period_seconds=int(spec.grace_seconds),  # the API takes whole seconds only
+        # Beside no request a limit would be read as one.
+        resources=None if spec.cpu_limit is None or not spec.request("cpu") else _limited(spec.cpu_limit),
     )
 
 
@@ -114,6 +116,10 @@ def _containers(spec: PodSpec) -> list[wire.Container]:
             for each in spec.host_ports
         ]
     return found
+
+
+def _limited(cpu: int) -> wire.ResourceRequirements:
+    return wire.ResourceRequirements(limits=quantities([("cpu", cpu)]))
 
 
 def _volumes(spec: PodSpec) -> Iterable[wire.Volume]:

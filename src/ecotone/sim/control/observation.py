@@ -203,6 +203,7 @@ def _pod_spec(service: Service) -> PodSpec:
         node_affinity=NodeAffinity(required=required, preferred=preferred),
         tolerations=tuple(Toleration(key=key, operator="Exists") for key in service.tolerates),
         grace_seconds=service.grace,
+        cpu_limit=service.cpu_limit,
         images=(service.name,) if service.image else (),
     )
 
