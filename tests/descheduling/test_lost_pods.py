@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -35,11 +36,11 @@ def fail(state: ClusterState, *names: str, seconds: float = 70.0) -> None:
             state.put_pod(replace(pod, ready=False))
 
 
-def moves(state: ClusterState, policy: str = "ecotone", **changes: object) -> list[Evict]:
+def moves(state: ClusterState, policy: str = "ecotone", **changes: Any) -> list[Evict]:
     profile = resolve(policy)
     assert profile.descheduler is not None
-    given: dict[str, object] = {"rescue_after": 60.0, **changes}
-    settings: DeschedulerSettings = replace(profile.descheduler, **given)  # type: ignore[arg-type]
+    given: dict[str, Any] = {"rescue_after": 60.0, **changes}
+    settings: DeschedulerSettings = replace(profile.descheduler, **given)
     decided = deschedule(state.freeze(), profile, settings).decisions
     return [each for each in decided if isinstance(each, Evict)]
 
@@ -71,7 +72,7 @@ def test_a_last_replica_needs_no_other_first() -> None:
 )
 def test_otherwise_it_is_left_to_kubernetes(reason: str) -> None:
     state = dead("a")
-    changes: dict[str, object] = {}
+    changes: dict[str, Any] = {}
     pod = state.find_pod("default/queue-0")
     assert pod is not None
     spec = pod.kind.spec
