@@ -231,6 +231,7 @@ def test_every_setting_of_a_descheduler_survives_being_written_and_read():
         max_group=4,
         group_gain=0.5,
         budget=1_000_000,
+        rescue_after=60.0,
         reserve_for=6.0,
         windows=("Sat,Sun", "02:00-04:00"),
         local_storage=True,

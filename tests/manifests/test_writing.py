@@ -292,3 +292,15 @@ def test_yaml_text_reads_back_as_it_was_meant(given):
 def test_dumped_yaml_is_ordinary_yaml(tmp_path):
     documents = snapshot_documents(snapshot_of(tmp_path, *CLUSTER))
     assert list(yaml.safe_load_all(yaml_text(documents))) == documents
+
+
+def test_since_when_a_node_is_not_ready_survives_being_written_and_read(tmp_path):
+    silent = node("n")
+    silent["status"]["conditions"] = [
+        {"type": "Ready", "status": "Unknown", "lastTransitionTime": "2026-01-01T00:00:10Z"}
+    ]
+    (read,) = snapshot_of(tmp_path, silent).nodes.nodes
+    assert (read.ready, read.unready_since) == (False, 1767225610.0)
+    assert list(snapshot_of(tmp_path, *snapshot_documents(snapshot_of(tmp_path, silent))).nodes.nodes) == [read]
+    silent["status"]["conditions"][0]["lastTransitionTime"] = "yesterday"
+    assert snapshot_of(tmp_path, silent).nodes.nodes[0].unready_since is None

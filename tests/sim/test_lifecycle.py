@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from msgspec.structs import replace
 
@@ -304,3 +306,23 @@ def test_every_trial_draws_the_order_in_which_pods_come_to_the_scheduler(policy:
         assert order[::2] == order[1::2]
         orders.add(tuple(order))
     assert len(orders) > 3
+
+
+@pytest.mark.parametrize("rescue_after", [60.0, None])
+def test_a_descheduler_that_rescues_replaces_the_pods_of_a_dead_node_sooner(rescue_after: float | None) -> None:
+    """Missed after 50 s, asked to go after 60 more and at most a period of 30; else deleted after 300."""
+    nodes = ", ".join(f'{{name: {name}, cpu: "1", memory: 4Gi}}' for name in "abc")
+    body = f"\n  duration: 600s\n  cluster:\n    nodes: [{nodes}]\n    network: {{default: {{rtt: 10ms}}}}\n"
+    body += app("{name: web, startup: 5s, " + WEB + "}")
+    policy = POLICIES["ecotone"]
+    assert policy.descheduler is not None
+    profile = dataclasses.replace(
+        policy, descheduler=dataclasses.replace(policy.descheduler, rescue_after=rescue_after)
+    )
+    (home,) = dict(run(body, orchestrator=Engine(profile)).placement)[90.0]["web"]
+    outcome = run(body + f"  events: [{{at: 100.5s, node: {home}, state: down}}]\n", orchestrator=Engine(profile))
+    placement = dict(outcome.placement)
+    assert placement[195.0]["web"] == {home: 1}
+    assert (home in placement[255.0]["web"]) == (rescue_after is None)
+    assert home not in placement[465.0]["web"]
+    assert outcome.evictions == (0 if rescue_after is None else 1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ecotone.descheduling.appraisal import Appraisal, appraise
+from ecotone.descheduling.lost import replace_lost
 from ecotone.descheduling.run import Run
 from ecotone.model.decisions import Decisions
 from ecotone.model.objects import WorkloadKey
@@ -20,6 +21,7 @@ from ecotone.scheduling.profiles.profile import Profile
 
 def best_gain(snapshot: Snapshot, profile: Profile, settings: DeschedulerSettings) -> Decisions:
     run = Run(snapshot, profile, settings)
+    replace_lost(run)
     take_best_moves(run)
     return run.decisions()
 

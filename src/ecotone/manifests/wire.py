@@ -493,6 +493,7 @@ class DeschedulerSpec(Wire):
     min_gain_milliseconds: float | None = None
     min_relative_gain: float | None = None
     cool_down_seconds: float | None = None
+    rescue_after_seconds: float | None = None
     max_moves_per_run: Int32 | None = None
     windows: list[str] = []
     single_replicas: str | None = None

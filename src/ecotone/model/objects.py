@@ -61,6 +61,7 @@ class Node:
     attachable: Mapping[str, int] = field(default_factory=dict, hash=False)
     bandwidths: Mapping[str, float] | None = field(default=None, hash=False)
     losses: Mapping[str, float] | None = field(default=None, hash=False)
+    unready_since: float | None = None
 
 
 class HostPort(msgspec.Struct, frozen=True):

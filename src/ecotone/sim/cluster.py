@@ -19,7 +19,8 @@ UNREACHABLE, TERMINATING = "unreachable", "terminating"
 
 class SimNode:
     __slots__ = (
-        "cordoned", "images", "index", "outage", "pods", "pull_free", "ready", "retired", "spec", "station", "up", "zone",
+        "cordoned", "images", "index", "outage", "pods", "pull_free", "ready", "retired", "spec", "station",
+        "unready_since", "up", "zone",
     )  # fmt: skip
 
     def __init__(self, kernel: Kernel, index: int, spec: NodeSpec) -> None:
@@ -29,6 +30,7 @@ class SimNode:
         self.zone = spec.labels.get(ZONE, "")
         self.up = True
         self.ready = True  # as the control plane has it, which learns of a failure later
+        self.unready_since: float | None = None
         self.outage = 0  # which one this is, or the next one will be
         self.images: dict[str, float] = {}  # by service: when it was, or will be, pulled
         self.pull_free = 0.0  # when the kubelet, which pulls one image at a time, is free again

@@ -11,7 +11,7 @@ import pytest
 from ecotone.kube.errors import UnreachableError
 from ecotone.kube.writing.eviction import Evicted, EvictionOutcome
 from ecotone.manifests import wire
-from ecotone.model.objects import Pod, PodKind, PodSpec, Workload, WorkloadKey
+from ecotone.model.objects import Node, Pod, PodKind, PodSpec, Workload, WorkloadKey
 from ecotone.model.selectors import NodeAffinity, NodeTerm, Requirement
 from ecotone.services.descheduler.moves import time_text
 from ecotone.services.descheduler.writer import Refusal
@@ -295,3 +295,48 @@ def test_who_goes_first_in_a_scale_down_is_said_but_not_while_a_surge_says_it() 
     assert priced(paper) == []
     paper.surges.busy = frozenset({WorkloadKey("ns", "another")})
     assert priced(paper) == ["ns/w0-edge"]
+
+
+def failed_node(*, seconds: float = 70.0) -> Paper:
+    """A workload with its only pod on n0, which has not been ready for so long; two others are."""
+    paper, key = Paper(), WorkloadKey("ns", "w0")
+    size = {"cpu": 4000, "memory": 16 << 30, "pods": 110}
+    for name in ("n0", "n1", "n2"):
+        ready = name != "n0"
+        paper.cache.put_node(Node(name, size, ready=ready, unready_since=None if ready else NOW - seconds))
+    paper.cache.put_workload(Workload(key, replicas=1, app_group="shop"))
+    put_replica(paper, key, "w0-0", node="n0")
+    pod = paper.cache.pod("ns/w0-0")
+    assert pod is not None
+    paper.cache.put_pod(replace(pod, ready=False))
+    return paper
+
+
+@pytest.mark.parametrize("single", ["surge", "never"])
+def test_a_pod_on_a_dead_node_is_evicted_and_its_replacements_place_held(single: str) -> None:
+    """It serves nobody, so nothing has to be ready before it goes."""
+    paper = failed_node()
+    paper.writer.mates = 0
+    one_round(paper, descheduler=wire.DeschedulerSpec(rescue_after_seconds=60.0, single_replicas=single))
+    assert paper.writer.written == [("reserve", "ns/w0-0"), ("evict", "ns/w0-0")]
+    assert paper.surges.begun == []
+    (move,) = history(paper)
+    assert (move["pod"], move["from"], move["outcome"]) == ("ns/w0-0", "n0", "Started")
+
+
+def test_a_pod_on_a_dead_node_stays_until_its_time_and_where_nobody_asked_for_it() -> None:
+    for paper, said in (
+        (failed_node(), None),
+        (failed_node(seconds=50.0), wire.DeschedulerSpec(rescue_after_seconds=60.0)),
+    ):
+        one_round(paper, descheduler=said)
+        assert paper.writer.written == []
+
+
+def test_a_refused_rescue_gives_its_place_back_and_says_so() -> None:
+    paper = failed_node()
+    paper.writer.evicts = lambda _: Evicted(EvictionOutcome.BUDGET, "keep")
+    one_round(paper, descheduler=wire.DeschedulerSpec(rescue_after_seconds=60.0))
+    assert ("unreserve", "uid-w0-0") in paper.writer.written
+    (move,) = history(paper)
+    assert move["outcome"] == "Refused"

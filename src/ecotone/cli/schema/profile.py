@@ -72,6 +72,7 @@ def _descheduler() -> Schema:
         "maxMovesPerRun": either(_NOTHING, WHOLE),
         "maxGroup": WHOLE,
         "budget": WHOLE,
+        "rescueAfterSeconds": either(_NOTHING, NUMBER),
         "windows": list_of(_STRING),
         "localStorage": FLAG,
         "volumeClaims": FLAG,

@@ -30,6 +30,7 @@ import numpy as np
 from ecotone.descheduling.best_gain import take_best_moves
 from ecotone.descheduling.eligibility import budgets_of
 from ecotone.descheduling.grounds import Grounds
+from ecotone.descheduling.lost import replace_lost
 from ecotone.descheduling.missing import unmeasured
 from ecotone.descheduling.plans import plan as plans_in
 from ecotone.descheduling.plans.anew import anew
@@ -106,6 +107,7 @@ class _Run(Run):
         self._turns = Turns(self.state.memory)
 
     def plans(self) -> Decisions:
+        replace_lost(self)
         for plan in plans_in.read(self.state.memory):
             self._continue(plan)
         busy = {workload for plan in self._under_way for workload in plan.workloads}

@@ -84,6 +84,11 @@ KEYS: dict[str, tuple[str, Callable[[Node, str], Any], str]] = {
         whole_number,
         "How much a round looks at for an application: placements x workloads x nodes; then the best so far is taken.",
     ),
+    "rescueAfterSeconds": (
+        "rescue_after",
+        lambda node, what: None if node.is_null else number(node, what),
+        "How long a node may not be ready until its pods without volumes are replaced, such as 60; null: Kubernetes' 300.",
+    ),
     "windows": ("windows", _windows, "When moves are allowed (UTC); empty: always."),
     "localStorage": ("local_storage", flag, "Pods with local storage may be moved."),
     "volumeClaims": ("volume_claims", flag, "Pods with volume claims may be moved."),

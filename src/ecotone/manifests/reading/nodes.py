@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from ecotone.manifests import keys, wire
 from ecotone.manifests.reading.requests import amounts
+from ecotone.manifests.times import parse_time
+from ecotone.model.errors import InputError
 from ecotone.model.objects import Node
 from ecotone.model.quantity import LARGEST
 from ecotone.model.selectors import Taint
@@ -24,6 +26,7 @@ def to_node(given: wire.Node, *, attachable: Mapping[str, int] | None = None, be
         taints=tuple([Taint(each.key, each.value, each.effect) for each in given.spec.taints]),
         unschedulable=given.spec.unschedulable,
         ready=ready is None or ready.status == "True",
+        unready_since=_since(ready),
         tier=labels.get(keys.TIER),
         price_per_hour=(keys.number(labels[keys.PRICE]) or 0.0) if keys.PRICE in labels else 0.0,
         images={name: max(0, min(image.size_bytes, LARGEST)) for image in status.images for name in image.names},
@@ -33,6 +36,16 @@ def to_node(given: wire.Node, *, attachable: Mapping[str, int] | None = None, be
     # The siblings once wrote labels where they now write annotations.
     notes = keys.read_by_us(labels, meta.annotations)
     return _measured(node, notes, meta.annotations) if notes and believed else node
+
+
+def _since(ready: wire.Condition | None) -> float | None:
+    """When a node that is not ready was last; what cannot be read is unknown."""
+    if ready is None or ready.status == "True" or not ready.last_transition_time:
+        return None
+    try:
+        return parse_time(ready.last_transition_time)
+    except InputError:
+        return None
 
 
 def _measured(node: Node, notes: Mapping[str, str], annotations: Mapping[str, str]) -> Node:

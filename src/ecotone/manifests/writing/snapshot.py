@@ -93,11 +93,16 @@ def _node(node: Node) -> wire.Node:
         ),
         status=wire.NodeStatus(
             allocatable=quantities(node.allocatable.items()),
-            conditions=[wire.Condition(type="Ready", status="True" if node.ready else "False")],
+            conditions=[_ready(node)],
             images=[wire.ContainerImage(names=[name], size_bytes=size) for name, size in node.images.items()],
             declared_features=sorted(node.declared_features),
         ),
     )
+
+
+def _ready(node: Node) -> wire.Condition:
+    since = None if node.unready_since is None else show_time(node.unready_since)
+    return wire.Condition(type="Ready", status="True" if node.ready else "False", last_transition_time=since)
 
 
 def _node_notes(node: Node) -> dict[str, str]:

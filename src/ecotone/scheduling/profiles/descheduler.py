@@ -26,7 +26,8 @@ class DeschedulerSettings:
     any other; moving it takes `last_replica_gain` instead of `min_relative_gain`. `max_group` pods may move together in
     one run if the whole application gains `group_gain`; 0 switches that off. `max_moves` None: no limit. `windows`: when
     moves are allowed, see `windows`. `budget`: how much a round may look at for an application, in placements times workloads
-    times nodes; then the best so far is taken. `scheduler_names`: whose pods are moved; None: everybody's. `score` and
+    times nodes; then the best so far is taken. `rescue_after`: for how long a node is not ready until its pods are replaced,
+    None: as long as Kubernetes waits. `scheduler_names`: whose pods are moved; None: everybody's. `score` and
     `queue_sort`: what running pods are judged by, and in which order they are looked at, where that is not what the profile
     places pods by. `args` are the rule's own. `stays`: why a pod is not to be moved, for reasons that whoever carries the moves
     out knows and the snapshot does not. `only`: the workloads that are looked at, when everything else stays anyway, so that a
@@ -49,6 +50,7 @@ class DeschedulerSettings:
     group_gain: float = 0.2
     reserve_for: float = 120.0
     budget: int = EVALUATIONS
+    rescue_after: float | None = None
     windows: tuple[str, ...] = ()
     local_storage: bool = False
     volume_claims: bool = False

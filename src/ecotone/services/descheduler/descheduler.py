@@ -192,12 +192,14 @@ class Descheduler:
                 min_relative_gain=min(1.0, settings.min_relative_gain * CAUTION),
             )
         under_way = frozenset(each.workload for each in now.history.under_way) | self._surges.under_way()
-        scope = Scope(now.namespace, now.name, in_rollout(now.survey.pods(now.namespace), workloads), under_way)
+        busy = in_rollout(now.survey.pods(now.namespace), workloads)
+        scope = Scope(now.namespace, now.name, busy, under_way, now.survey.failed)
         names = self._groups.scheduler_names(settings)
         waiting = now.survey.waiting(now.namespace, now.name)
         members = now.members | {pod.kind.workload for pod in waiting}
         settings = replace(settings, stays=scope, only=members, scheduler_names=names)
-        view = now.view.with_waiting(waiting) if waiting else now.view
+        # Everybody's: room that one of them needs is no room for a plan, whoever's it is.
+        view = now.view.with_waiting(now.survey.all_waiting) if now.survey.all_waiting else now.view
         view = replace(view, memory=now.history.memory, last_moves=now.history.last_moves())
         answer = await beside_the_loop(lambda: deschedule(view, now.profile, settings))
         now.history.remember(answer.memory, at=now.view.now)
@@ -271,7 +273,7 @@ class Descheduler:
             self._refused(now, decision, pod, "its target is being removed")
             return
         leaving = now.survey.leaving
-        only = not any(
+        only = not _is_lost(now, pod) and not any(
             each.ready and not each.deleting and each.uid != pod.uid and each.node not in leaving
             for each in now.survey.pods_of(pod.kind.workload)
         )
@@ -306,7 +308,8 @@ class Descheduler:
                 return why_not
         else:
             leaving = now.survey.leaving
-            if now.settings.single_replicas != "evict" and not await self._writer.ready_mates(pod, leaving=leaving):
+            kept = now.settings.single_replicas != "evict" and not _is_lost(now, pod)
+            if kept and not await self._writer.ready_mates(pod, leaving=leaving):
                 return "it is the only ready pod now on a node that stays"
             try:
                 result = await self._writer.evict(pod)
@@ -446,3 +449,8 @@ class Descheduler:
             over = bool(each.taken_by) or each.replaces_uid in alive or each.replaces_uid != each.name
             if (expired or over) and await self._writer.expire(each):
                 self.metrics.swept.inc()
+
+
+def _is_lost(now: Round, pod: Pod) -> bool:
+    """True if it is not ready on a node that is not: it serves nobody who would miss it."""
+    return not pod.ready and pod.node in now.survey.failed

@@ -89,10 +89,14 @@ class Scope:
     app_group: str
     busy: Mapping[WorkloadKey, str]
     under_way: frozenset[WorkloadKey]
+    failed: frozenset[str] = frozenset()
+    """Nodes that are not ready: that their pods are not is no reason to leave these where they are."""
 
     def __call__(self, pod: Pod) -> str | None:
         if pod.namespace != self.namespace or pod.kind.app_group != self.app_group:
             return "it belongs to another application"
         if pod.kind.workload in self.under_way:
             return "a move of its workload is under way"
+        if pod.node in self.failed and not pod.ready:
+            return None
         return self.busy.get(pod.kind.workload)

@@ -70,6 +70,7 @@ def chosen(group: wire.AppGroup, profile: Profile) -> tuple[Profile, Descheduler
         min_gain=_else(said.min_gain_milliseconds, settings.min_gain),
         min_relative_gain=_else(said.min_relative_gain, settings.min_relative_gain),
         cool_down=_else(said.cool_down_seconds, settings.cool_down),
+        rescue_after=_else(said.rescue_after_seconds, settings.rescue_after),
         max_moves=_else(said.max_moves_per_run, settings.max_moves),
         windows=tuple(said.windows) or settings.windows,
         single_replicas=_else(single, settings.single_replicas),

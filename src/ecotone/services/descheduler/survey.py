@@ -26,8 +26,9 @@ class Survey:
 
     def __init__(self, view: Snapshot, waiting: Iterable[Pod] = ()) -> None:
         self.view = view
+        self.all_waiting = tuple(waiting)
         self._waiting: dict[Group, list[Pod]] = {}
-        for pod in waiting:
+        for pod in self.all_waiting:
             if pod.kind.app_group is not None:
                 self._waiting.setdefault((pod.namespace, pod.kind.app_group), []).append(pod)
         self._pods: dict[str, list[Pod]] = {}
@@ -65,6 +66,11 @@ class Survey:
     def leaving(self) -> frozenset[str]:
         """Nodes that are marked for removal or have failed; every move asks."""
         return frozenset(each.name for each in self.view.nodes.nodes if is_leaving(each))
+
+    @cached_property
+    def failed(self) -> frozenset[str]:
+        """Nodes that are not ready."""
+        return frozenset(node.name for node in self.view.nodes.nodes if not node.ready)
 
     def node(self, name: str) -> Node | None:
         row = self.view.nodes.index.get(name)

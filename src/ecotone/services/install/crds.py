@@ -153,6 +153,9 @@ def _app_group() -> dict[str, Any]:
             "minGainMilliseconds": _number("A move gains at least this much.", minimum=0),
             "minRelativeGain": _number("A move gains at least this share of the cost.", minimum=0, maximum=1),
             "coolDownSeconds": _number("After a move the workload is left alone for so long.", minimum=0),
+            "rescueAfterSeconds": _number(
+                "How long a node may not be ready until its pods without volumes are replaced.", minimum=0
+            ),
             "maxMovesPerRun": _whole("At most so many moves in a run.", minimum=0),
             "windows": {
                 "type": "array",

@@ -206,7 +206,7 @@ class Lifecycle:
         node, number = outage
         if node.up or node.outage != number:
             return
-        node.ready = False
+        node.ready, node.unready_since = False, self._kernel.now
         for pod in node.pods:
             self._unready(pod)
         self._wanted()
@@ -235,7 +235,7 @@ class Lifecycle:
 
     def node_up(self, node: SimNode) -> None:
         """The node is back, its kubelet reports, and starts again what is still meant to run there."""
-        node.up = node.ready = True
+        node.up, node.ready, node.unready_since = True, True, None
         for pod in list(node.pods):
             self._unready(pod)
             pod.connected = set()

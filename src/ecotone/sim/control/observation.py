@@ -98,6 +98,7 @@ class Observer:
             taints=taints,
             unschedulable=node.cordoned,
             ready=node.ready,
+            unready_since=node.unready_since,
             images={name: self._image_sizes[name] for name, at in node.images.items() if at <= now},
             tier=labels.get("ecotone.dev/tier"),
             price_per_hour=spec.price,
