@@ -157,3 +157,20 @@ def _ask(state: ClusterState, how: str) -> None:
     for pod in list(state.usage.pods()):
         spread = (SpreadConstraint(1, ZONE, how, labelled(app=pod.kind.workload.name)),)
         state.put_pod(replace(pod, kind=replace(pod.kind, spec=replace(pod.kind.spec, spread=spread))))
+
+
+def test_who_makes_way_for_a_pod_that_fits_nowhere_stays_on_two_nodes_or_says_that_it_does_not() -> None:
+    """A large pod fits on `b` alone, if web leaves it; web's other replica is on `a`, and `c` may have room or not."""
+    for room, expected in ((1000, "c"), (50, "a")):
+        state = nodes("a", "b", "c", rtt=2.0, small={"a": 1000, "b": 1000, "c": room})
+        put(state, "web", ["a", "b"], cpu=100, use=1.0)
+        put(state, "large", ["b"], cpu=950, use=1.0)
+        put(state, "other", ["a"], cpu=500, use=1.0)
+        if room == 1000:
+            put(state, "filler", ["c"], cpu=800, use=1.0)
+        there = state.find_pod("default/large-0")
+        assert there is not None
+        state.put_pod(replace(there, node=None, bound_at=None, ready=False, phase="Pending"))
+        (move,) = [each for each in evictions(state) if each.pod.startswith("default/web")]
+        assert (move.origin, move.target) == ("b", expected)
+        assert ("redundancy is given up" in move.why) == (expected == "a")

@@ -153,7 +153,7 @@ class Run:
         """Pods of the workload that answer, wherever they are."""
         return sum(each.ready and not each.deleting for each in self.pods_of(pod.kind.workload))
 
-    def _needed_meanwhile(self, pod: Pod) -> bool:
+    def needed_meanwhile(self, pod: Pod) -> bool:
         """True if nobody serves while the pod is replaced, or those that do are too close together for their number."""
         if self._ready_replicas(pod) <= 1:
             return True
@@ -168,7 +168,7 @@ class Run:
     def accept(self, appraisal: Appraisal, *, forward: bool = True) -> None:
         """`forward`: the pod counts at its target from now on."""
         pod, gain, unit = appraisal.pod, appraisal.gain, appraisal.unit
-        surge = self.settings.single_replicas == "surge" and self._needed_meanwhile(pod)
+        surge = self.settings.single_replicas == "surge" and self.needed_meanwhile(pod)
         self.moves.append(
             Evict(pod.key, pod.node or "", appraisal.target, gain, unit, appraisal.sentence(), uid=pod.uid, surge=surge)
         )

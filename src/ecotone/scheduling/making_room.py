@@ -18,6 +18,7 @@ from ecotone.scheduling.evaluation import Evaluation
 from ecotone.scheduling.framework import Framework
 from ecotone.scheduling.joint_places import MOST_PODS, Ties, joint_places
 from ecotone.scheduling.plugin import Cycle
+from ecotone.scheduling.redundancy.choice import choose_among_redundant
 
 MOST_NODES = 8  # that are tried for a pod: those where the least is lacking
 _WIDER = 2  # of them, also with others who stand elsewhere
@@ -71,6 +72,8 @@ def _others_go(
         come.append(state.assume(pod, state.nodes.names[row]))
         for mover in reversed(leave):
             evaluation = Evaluation(framework, Cycle(state, replace(mover, node=None, bound_at=None)))
+            if evaluation.refusal is None:
+                choose_among_redundant(evaluation)
             place = evaluation.best() if evaluation.refusal is None else None
             if place is None or place == row:
                 return None

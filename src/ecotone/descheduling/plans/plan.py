@@ -17,6 +17,7 @@ from typing import Any
 
 from ecotone.descheduling.grounds import Grounds
 from ecotone.model.objects import Pod, WorkloadKey
+from ecotone.scheduling.redundancy.choice import GIVEN_UP
 
 MEMORY = "plans"
 CUT = "the best that the search's budget allowed to find"
@@ -58,7 +59,7 @@ class MovePlan:
     `there`: milliseconds per request before and after; `excess`: what the way costs, in ms x s; `grounds`: what was known of
     the distances that make the difference; `rescue`: the pod that the others make way for, in a plan that is not made for
     milliseconds; `anew`: a replacement landed elsewhere, and what was left of the plan was judged once more;
-    `cut`: the search for it reached its budget.
+    `cut`: the search for it reached its budget; `gives_up`: workloads that end closer together than they should.
     """
 
     stages: Stages
@@ -76,6 +77,7 @@ class MovePlan:
     rescue: Rescue | None = None
     anew: bool = False
     cut: bool = False
+    gives_up: tuple[str, ...] = ()
 
     @classmethod
     def beginning(
@@ -152,7 +154,8 @@ class MovePlan:
         others = len(self.workloads) - 1
         group = f" with {others} other workload{'s' if others > 1 else ''}" if others else ""
         if self.rescue is not None:
-            return f"makes way{group}: {self.rescue.pod}, which fits nowhere now, can then run on {self.rescue.node}"
+            way = f"makes way{group}: {self.rescue.pod}, which fits nowhere now, can then run on {self.rescue.node}"
+            return f"{way}; {GIVEN_UP}: else it would not run" if str(step.workload) in self.gives_up else way
         unsafe = "" if self.safe else "; on the way requests take longer than now"
         cut = f"; {CUT}" if self.cut else ""
         return (
@@ -182,6 +185,7 @@ class MovePlan:
             "anew": self.anew,
             **({} if self.grounds is None else {"grounds": self.grounds.to_memory()}),
             **({"cut": True} if self.cut else {}),
+            **({"gives up": list(self.gives_up)} if self.gives_up else {}),
             **({} if self.rescue is None else {"rescue": [self.rescue.pod, self.rescue.node]}),
         }
 
@@ -233,6 +237,7 @@ def _read(given: Mapping[str, Any]) -> MovePlan:
         rescue=_rescue(given.get("rescue")),
         anew=bool(given["anew"]),
         cut=bool(given.get("cut", False)),
+        gives_up=tuple(str(name) for name in given.get("gives up", ())),
     )
     if not _sound(plan):
         raise ValueError("not a plan that was written here")

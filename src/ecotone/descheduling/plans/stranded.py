@@ -12,12 +12,13 @@ writes moves only his own, and none of a higher priority.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ecotone.descheduling.grounds import Pair, pair_of
 from ecotone.descheduling.plans.plan import MovePlan, Rescue, Stages, Step
+from ecotone.descheduling.plans.redundant import closer_by
 from ecotone.descheduling.plans.trial import settle
 from ecotone.descheduling.run import Run
 from ecotone.model.arrays import Mask
@@ -102,7 +103,8 @@ def _plan(run: Run, stranded: _Stranded, busy: Collection[WorkloadKey], limit: f
     kinds = {kind for kind in run.state.kind_counts if kind.namespace == pod.namespace}
     ties = ties_with(run.framework, run.state, pod, sorted(kinds, key=lambda kind: str(kind.workload)))
     if not stranded.bounds:
-        return _moving(run, pod, free, room_for(run.framework, run.state, pod, free, ties), limit)
+        places = room_for(run.framework, run.state, pod, free, ties)
+        return _moving(run, pod, free, places, limit)
     joined = tied_to(ties, name_of(pod.kind))
     bound = [each for each in free if name_of(each.kind) in joined]
     others = [each for each in free if name_of(each.kind) not in joined]
@@ -119,7 +121,8 @@ def _moving(run: Run, pod: Pod, movers: list[Pod], places: Mapping[str, str] | N
     if places is None:
         return None
     moved = [(each, places[each.key]) for each in movers if places.get(each.key, each.node) != each.node]
-    return _written(run, Rescue(pod.key, places[pod.key]), moved, limit) if moved else None
+    plan = _written(run, Rescue(pod.key, places[pod.key]), moved, limit) if moved else None
+    return None if plan is None else replace(plan, gives_up=closer_by(run, moved))
 
 
 def _may_make_way(run: Run, pod: Pod, busy: Collection[WorkloadKey]) -> list[Pod]:
@@ -157,7 +160,7 @@ def _written(run: Run, rescue: Rescue, moved: list[tuple[Pod, str]], limit: floa
     steps: dict[WorkloadKey, list[Step]] = {}
     for pod, target in moved:
         workload = pod.kind.workload
-        surge = len(pods[workload]) == 1 and run.settings.single_replicas == "surge"
+        surge = run.settings.single_replicas == "surge" and run.needed_meanwhile(pod)
         steps.setdefault(workload, []).append(Step(workload, pod.node or "", target, surge))
     stages = settle(run.framework, run.state, _stages(run, steps, pods), pods, most=run.settings.max_moves)
     if isinstance(stages, Step):
