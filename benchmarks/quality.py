@@ -1,4 +1,4 @@
-"""How `ecotone` stands beside published policies and the best static placement, scenario by scenario.
+"""How `ecotone-fast` and `ecotone` stand beside published policies and the best static placement, scenario by scenario.
 
     python -m benchmarks.quality run RESULTS.json [SCENARIO ...]     simulates what the file does not have yet
     python -m benchmarks.quality table RESULTS.json                  prints the table that docs/simulation.md shows
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ecotone.experiments.campaign.best_static.bound import NAME as BOUND
-from ecotone.experiments.campaign.quality import OURS, published_for, quality_table, verdict
+from ecotone.experiments.campaign.quality import FAST, OURS, published_for, quality_table, verdict
 from ecotone.experiments.campaign.record import Run
 from ecotone.experiments.campaign.runs import Job
 from ecotone.experiments.campaign.sweep import sweep
@@ -31,12 +31,12 @@ def run(results: Path, names: list[str]) -> None:
     texts = builtin_scenarios()
     for name in names or texts:
         found = known.get(name, {})
-        wanted = (*published_for(name), OURS, BOUND)
+        wanted = (*published_for(name), OURS, FAST, BOUND)
         left = [policy for policy in wanted if policy not in found]
         if not left:
             continue
         jobs = [
-            Job(texts[name], f"{name}.yaml", OURS if policy == BOUND else policy, 0, 1, bound=policy == BOUND)
+            Job(texts[name], f"{name}.yaml", FAST if policy == BOUND else policy, 0, 1, bound=policy == BOUND)
             for policy in left
         ]
         found |= {each.policy: _figures(each) for each in sweep(jobs, workers=2)}

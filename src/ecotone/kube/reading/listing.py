@@ -83,8 +83,8 @@ async def _read_all(
 ) -> tuple[list[tuple[str, Any]], str | None]:
     """All objects, and why what is measured on them is not to be believed."""
     async with ApiClient(connection) as client:
-        doubt = None if trusted else await why_not_believed(client)
         lists = await asyncio.gather(*(_read(client, resource, request_timeout) for resource in READ))
+        doubt = None if trusted else await why_not_believed(client, timeout=request_timeout)
     return [item for one in lists for item in one], doubt
 
 
