@@ -1,8 +1,8 @@
 """`ecotone plan --deschedule` on one application of a hundred services with three replicas on a hundred nodes.
 
-Tight (90 % of the CPU is requested) and with room (30 %), with Services that share calls out evenly. Figures are the CPU seconds
-and the most memory of the whole program. Limits: 20 s and 600 MB; more than that is an error. Round trips are PlanetLab's
-where `ECOTONE_SHARED` names the folder with the data from outside, else distances on a plane.
+Tight (90 % of the CPU is requested) and with room (30 %), with Services that share calls out evenly. Figures are the CPU
+seconds and the most memory of the whole program. Limits: 20 s and 600 MB; more than that is an error. Round trips are
+PlanetLab's where `ECOTONE_SHARED` names the folder with the data from outside, else distances on a plane.
 
     python -m benchmarks.plan_scale
 """

@@ -382,18 +382,28 @@ class Search:
 
     def _swapped(self, here: Floats, cost: float, workload: int) -> tuple[Floats, float]:
         """The workload where it would like to be but does not fit, with one that stands there sent elsewhere."""
-        best, least = here, cost - _GAIN
+        best, least = here, cost
+        together: list[Floats] = []
         for place in self._blocked(here, cost, workload):
-            around: Nearby | None = None
-            for guest, node in self._guests(place, workload):
-                if self._one_by_one and around is None:
-                    around = self._around(place)
-                rows = away(place[guest], node)
-                costs = self._by_parts(self.cost, place, guest, rows) if around is None else around.cost(guest, rows)
-                chosen = int(np.argmin(costs))
-                if costs[chosen] < least:
-                    best, least = with_rows(place, guest, rows[chosen][np.newaxis])[0], float(costs[chosen])
-        return (here, cost) if best is here else (best, least)
+            guests = self._guests(place, workload)
+            if self._one_by_one and guests:
+                best, least = self._best_guest(self._around(place), guests, best, least)
+            for guest, node in () if self._one_by_one else guests:
+                together.append(with_rows(place, guest, away(place[guest], node)))
+                if len(together) * together[0].size > AT_ONCE:
+                    best, least = self._better(best, least, np.concatenate(together))
+                    together = []
+        return self._better(best, least, np.concatenate(together)) if together else (best, least)
+
+    @staticmethod
+    def _best_guest(around: Nearby, guests: list[tuple[int, int]], best: Floats, least: float) -> tuple[Floats, float]:
+        for guest, node in guests:
+            rows = away(around.here[guest], node)
+            costs = around.cost(guest, rows)
+            chosen = int(np.argmin(costs))
+            if costs[chosen] < least - _GAIN:
+                best, least = with_rows(around.here, guest, rows[chosen][np.newaxis])[0], float(costs[chosen])
+        return best, least
 
     def _guests(self, place: Floats, workload: int) -> list[tuple[int, int]]:
         """Who else stands on the node that is too full, and takes enough with him; there is nobody if several are."""
