@@ -54,12 +54,14 @@ def drawn(seed: int) -> Drawn:
     labelled_at_all = luck.random() < 0.9
     names = {f"{zone}-n{number}": zone for zone in zones for number in range(luck.randint(1, 3))}
     tight = luck.random() < 0.5
+    tiers = ("edge", "cloud") if luck.random() < 0.3 else (None,)
     state = ClusterState(now=NOW, seed=seed)
     state.set_nodes(
         Node(
             name,
             {"cpu": cpu, "memory": 1 << 33, "pods": 50},
             labels={HOSTNAME: name, **({ZONE: zone} if labelled_at_all else {})},
+            tier=tiers[number % len(tiers)],
             available_cpu=float(cpu),
             available_memory=float(1 << 33),
             latencies={
@@ -69,7 +71,7 @@ def drawn(seed: int) -> Drawn:
             },
             measured_at=NOW,
         )
-        for name, zone in names.items()
+        for number, (name, zone) in enumerate(names.items())
         for cpu in (luck.choice((600, 900)) if tight else luck.choice((4000, 8000)),)
     )
     found = Drawn(state, {name: zone if labelled_at_all else None for name, zone in names.items()}, between)
@@ -98,6 +100,7 @@ def _fill(found: Drawn, luck: Random, names: list[str]) -> None:
             Workload(
                 key, replicas=replicas, app_group="shop", selector=labelled(app=name),
                 synchronous=dict.fromkeys(calls, True), affinity=dict.fromkeys(calls, 80.0),
+                edge_share=luck.choice((0.5, 1.0)) if state.nodes.nodes[0].tier and luck.random() < 0.5 else None,
                 redundancy=luck.choice((None,) * 7 + ("none", "node", "zone")),
                 **(figures if measured else {}),
             )

@@ -9,6 +9,7 @@ import pytest
 
 from ecotone.descheduling import deschedule
 from ecotone.descheduling.plans import under_way
+from ecotone.descheduling.steps import plan_in
 from ecotone.model.state import ClusterState
 from ecotone.scheduling import decide
 from redundant_clusters import bind, die, drawn, move, serving
@@ -27,7 +28,7 @@ def played(seed: int) -> list[str]:
         faults += bind(cluster, list(placed.decisions))
         state.memory = dict(placed.memory)
         state.now += 1.0
-        if not under_way(state.memory):
+        if not under_way(state.memory) and not plan_in(state.memory).steps:
             had = serving(state)
         moved = deschedule(state.freeze(), "ecotone")
         faults += move(cluster, list(moved.decisions), had)

@@ -11,7 +11,7 @@ lost, doubled or unrelated events and restarts do no harm.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ecotone.model.objects import WorkloadKey
 from ecotone.model.snapshot import Snapshot
@@ -30,13 +30,18 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class StepPlan:
-    """`gain` is what the whole plan brings, `made` how many steps it had; `moving`: the workloads of its last stage."""
+    """`gain` is what the whole plan brings, `made` how many steps it had; `moving`: the workloads of its last stage.
+
+    `least`: the fewest nodes and zones that its workloads keep; `gives_up`: those that keep a promise only without.
+    """
 
     steps: tuple[Step, ...] = ()
     since: float = 0.0
     gain: float = 0.0
     made: int = 0
     moving: tuple[str, ...] = ()
+    least: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    gives_up: tuple[str, ...] = ()
 
     def as_memory(self) -> Mapping[str, object]:
         return {
@@ -45,6 +50,8 @@ class StepPlan:
             "gain": self.gain,
             "made": self.made,
             "moving": list(self.moving),
+            **({"least": {name: list(each) for name, each in self.least.items()}} if self.least else {}),
+            **({"gives up": list(self.gives_up)} if self.gives_up else {}),
         }
 
     def after(self, begun: Sequence[Step]) -> StepPlan:
@@ -65,8 +72,11 @@ def from_memory(memory: object) -> StepPlan:
     try:
         steps = tuple(Step(*map(str, each)) for each in memory["steps"])
         moving = tuple(str(workload) for workload in memory.get("moving", ()))
-        return StepPlan(steps, float(memory["since"]), float(memory["gain"]), int(memory["made"]), moving)
-    except (KeyError, TypeError, ValueError):
+        least = {str(name): (int(nodes), int(zones)) for name, (nodes, zones) in memory.get("least", {}).items()}
+        gives_up = tuple(str(workload) for workload in memory.get("gives up", ()))
+        figures = (float(memory["since"]), float(memory["gain"]), int(memory["made"]))
+        return StepPlan(steps, *figures, moving, least, gives_up)
+    except (AttributeError, KeyError, TypeError, ValueError):
         return StepPlan()
 
 

@@ -17,6 +17,7 @@ from ecotone.model.state import ClusterState
 from ecotone.placement.kubedsm.cluster import Cluster, Move
 from ecotone.placement.kubedsm.from_snapshot import Reading
 from ecotone.scheduling.profiles.descheduler import DeschedulerSettings
+from ecotone.scheduling.redundancy.choice import GIVEN_UP
 
 
 def move_of(step: Step, cluster: Cluster) -> Move | None:
@@ -88,4 +89,6 @@ def _held(cluster: Cluster, move: Move) -> Cluster:
 
 def eviction(pod: Pod, step: Step, plan: StepPlan, *, unit: str, surge: bool) -> Evict:
     why = f"one of {plan.made} moves that together gain {plan.gain:.4g} {unit}"
+    if step.workload in plan.gives_up:
+        why += f"; {GIVEN_UP}: elsewhere {step.workload} would miss its QoS target"
     return Evict(pod.key, step.origin, step.target, plan.gain / max(1, plan.made), unit, why, uid=pod.uid, surge=surge)

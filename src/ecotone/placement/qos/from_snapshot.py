@@ -6,7 +6,7 @@ there are: what runs often is what comes next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ecotone.model.arrays import Floats, Mask
 from ecotone.model.state import ClusterState
 from ecotone.placement.problem.population import Population
 from ecotone.placement.qos.problem import Problem
+from ecotone.placement.qos.spread import Spread
 from ecotone.scheduling.costs.targets import target_of
 
 _NO_PROMISE = 1e9
@@ -49,6 +50,7 @@ def problem_of(
     move_cost: float = 0.0,
     broken_ms: float = 0.0,
     with_waiting: bool = False,
+    spread: Spread | None = None,
 ) -> Problem:
     """`with_waiting`: where the waiting pods go while nothing else moves; otherwise how the running ones should move."""
     waiting = np.array([len(pods) for pods in found.waiting], np.int64)
@@ -57,7 +59,7 @@ def problem_of(
     best = np.where(wanted.has, wanted.latency.min(axis=1, initial=np.inf), np.inf)
     near = np.any((wanted.latency <= best[:, None]) & wanted.has[:, None] & found.allowed, axis=0)
     weight = wanted.has * pods
-    return Problem.of(
+    problem = Problem.of(
         size=found.size,
         capacity=np.maximum(found.capacity, found.placed.T @ found.size),
         latency=wanted.latency,
@@ -72,3 +74,4 @@ def problem_of(
         move_cost=move_cost,
         broken_ms=broken_ms,
     )
+    return replace(problem, spread=spread)

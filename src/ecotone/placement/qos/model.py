@@ -32,6 +32,7 @@ class CountsModel:
         model.entries(placed, self._u, 1.0)
         self._capacity()
         self._loss_rows()
+        self._stay_spread()
         nothing = np.zeros(0, np.int64)
         self._m = self._moves() if with_moves else nothing
         self._f = self._fit() if with_fit else (nothing, np.zeros(0))
@@ -54,6 +55,24 @@ class CountsModel:
         model.entries(rows, self._l, pods)
         model.entries(rows[:, None], self._x, -problem.latency)
         model.entries(rows, self._u, -problem.worst)
+
+    def _stay_spread(self) -> None:
+        """y <= pods on a node, or in a zone, and y <= 1: their sum is how many nodes, or zones, a service stands on."""
+        spread = self.problem.spread
+        if spread is None:
+            return
+        free = self.problem.fixed.sum(axis=1) < self.problem.pods
+        zones = [np.flatnonzero(spread.zone_of == zone) for zone in np.unique(spread.zone_of).tolist() if zone >= 0]
+        nodes = [np.array([node]) for node in range(self.problem.nodes)]
+        for least, places in ((spread.nodes, nodes), (spread.zones, zones)):
+            for service in np.flatnonzero((least > 0) & free).tolist():
+                there = self.model.variables(len(places))
+                rows = self.model.constraints(len(places), upper=0.0)
+                self.model.entries(rows, there, 1.0)
+                for row, place in zip(rows.tolist(), places, strict=True):
+                    self.model.entries(row, self._x[service, place], -1.0)
+                enough = self.model.constraints(1, lower=float(least[service]))
+                self.model.entries(int(enough[0]), there, 1.0)
 
     def _broken(self) -> Ints:
         """l <= most b: no millisecond over target without a broken promise."""

@@ -5,7 +5,8 @@ service costs on a node in milliseconds, `target` what was promised, `weight` ho
 current pods stay where they are. Limits: `budget` on moves in all, `most_moves` per service. `mix` is the weight of each
 service in future fit, counted on the nodes of `near`. `move_cost` is the hysteresis: milliseconds of H that one move must be
 worth; 0 makes the stages purely lexicographic. `broken_ms` is what a promise that is not kept counts beyond its milliseconds
-(the later version's gamma): without it two promises that are nearly kept are as good as one that is.
+(the later version's gamma): without it two promises that are nearly kept are as good as one that is. `spread`: on how many
+nodes and in how many zones services have to stay.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ecotone.model.arrays import Floats, Ints, Mask
+from ecotone.placement.qos.spread import Spread
 
 ROUNDING = 1e-9
 BROKEN = 1e-6  # milliseconds over target that are rounding and not a broken promise
@@ -37,6 +39,7 @@ class Problem:
     most_moves: Ints | None = None
     move_cost: float = 0.0
     broken_ms: float = 0.0
+    spread: Spread | None = None
 
     @classmethod
     def of(
@@ -140,6 +143,8 @@ class Problem:
             found.append("budget")
         if self.most_moves is not None and (np.maximum(0, self.current - x).sum(axis=1) > self.most_moves).any():
             found.append("moves of a service")
+        if self.spread is not None and self.spread.lacks(x).any():
+            found.append("redundancy")
         return found
 
     def part(self, x: Ints, *, nodes: Ints, services: Ints) -> Problem:
@@ -172,6 +177,9 @@ class Problem:
             mix=self.mix[services],
             budget=None if self.budget is None else self.budget - int(settled.sum()) - int(gone[others].sum()),
             most_moves=None if self.most_moves is None else self.most_moves[services] - settled,
+            spread=None
+            if self.spread is None
+            else self.spread.part(x, nodes=nodes, services=services, elsewhere=elsewhere),
         )
 
     @property
