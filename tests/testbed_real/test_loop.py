@@ -171,7 +171,12 @@ def test_no_request_was_lost_while_pods_moved(mall: Bed, users: Users) -> None:
 
 def test_helm_makes_the_same_objects_and_the_api_server_accepts_both(installed: Bed) -> None:
     chart = Path(__file__).resolve().parents[2] / "deploy" / "chart"
-    sets = ["--kube-version=1.36.3", f"--set=image={WHOLE[1]}", f"--set=prometheus={WHOLE[3]}"]
+    sets = [
+        "--kube-version=1.36.3",
+        f"--set=image={WHOLE[1]}",
+        f"--set=prometheus={WHOLE[3]}",
+        "--set=trustPrometheus=true",
+    ]
     chart_made = helm(installed, "template", "ecotone", str(chart), "--include-crds", "-n", NAMESPACE, *sets)
     printed = ecotone("manifests", *WHOLE)
     assert by_name(chart_made) == by_name(printed)

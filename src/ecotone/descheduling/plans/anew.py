@@ -61,6 +61,7 @@ def _priced(run: Run, plan: MovePlan, application: CallGraph, care: Care) -> tup
         prediction,
         spare,
         seconds=care.startup,
+        horizon=care.horizon,
         redundant=redundant_of(run, application),
     )
     if order.lowers:

@@ -6,6 +6,9 @@ leaves. Which order is best depends on what requests pay meanwhile:
 
     excess = sum over stages of seconds x (J during the stage - J at the end)
 
+Only what lies within the horizon that a gain is counted over counts: until then a long way has saved what its first stages
+save.
+
 The least excess wins among the orders that at no time cost more than now and leave no node busier than `BUSY`; if there is
 none, the least excess, and the plan says so.
 
@@ -61,6 +64,7 @@ def orders(
     spare: Spare,
     *,
     seconds: float,
+    horizon: float,
     redundant: Redundant | None = None,
 ) -> list[Order]:
     """Every order there is, the best first."""
@@ -72,7 +76,9 @@ def orders(
         if going.surge != spare.surge:
             stages = dict(_stagings(application, target, going))[name]  # noqa: PLW2901
         if (stages, going.surge) not in found:
-            order = judged(name, stages, application, prediction, going, seconds=seconds, redundant=redundant)
+            order = judged(
+                name, stages, application, prediction, going, seconds=seconds, horizon=horizon, redundant=redundant
+            )
             found[stages, going.surge] = order
     return sorted(
         found.values(), key=lambda each: (each.lowers, not each.safe, each.excess, len(each.stages), each.name)
@@ -141,6 +147,7 @@ def judged(
     spare: Spare,
     *,
     seconds: float,
+    horizon: float,
     redundant: Redundant | None = None,
 ) -> Order:
     """What carrying out an order costs until it is done, and whether no request is slower meanwhile."""
@@ -152,7 +159,8 @@ def judged(
     allowed = np.maximum(BUSY, busy[0])
     safe = bool((steps <= start * _SLACK).all() and (busy[1:-1] <= allowed + 1e-9).all())
     lowers = redundant is not None and bool(_lowered(stages, application, spare, redundant).any())
-    return Order(name, stages, float(seconds * (steps - end).sum()), safe, spare.surge, lowers)
+    within = np.clip(horizon - seconds * np.arange(len(steps)), 0.0, seconds)  # seconds of each stage
+    return Order(name, stages, float((within * (steps - end)).sum()), safe, spare.surge, lowers)
 
 
 def _way(application: CallGraph, stages: Stages, spare: Spare) -> tuple[Floats, Ints]:

@@ -386,7 +386,8 @@ class _Run(Run):
             return _NoPlan(f"{saves}, but {missing}", waits=True)
         bar, thin = None, False
         redundant = redundant_of(self, application)
-        for order in orders(application, prediction, target, spare, seconds=self.care.startup, redundant=redundant):
+        time = {"seconds": self.care.startup, "horizon": self.care.horizon}
+        for order in orders(application, prediction, target, spare, **time, redundant=redundant):
             if order.lowers:
                 thin = True
                 continue
@@ -401,7 +402,7 @@ class _Run(Run):
                 units = units_of(self.state, application, stages)
                 going = Spare(spare.pods, order.surge)
                 order = judged(  # noqa: PLW2901
-                    order.name, units, application, prediction, going, seconds=self.care.startup, redundant=redundant
+                    order.name, units, application, prediction, going, **time, redundant=redundant
                 )
                 if order.lowers:
                     thin = True

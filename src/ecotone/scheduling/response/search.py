@@ -26,6 +26,8 @@ from ecotone.model.arrays import Floats, Ints, Mask
 from ecotone.scheduling.response.around import Change, can_tell
 from ecotone.scheduling.response.budget import Budget
 from ecotone.scheduling.response.call_graph import CallGraph, joined
+from ecotone.scheduling.response.candidates import away, couples, exchanges, with_rows
+from ecotone.scheduling.response.coarse import AT_ONCE, Coarse
 from ecotone.scheduling.response.constraints import Limits
 from ecotone.scheduling.response.nearby import Nearby, Standing
 from ecotone.scheduling.response.passes import Passes
@@ -39,11 +41,9 @@ _SMALL, _LARGE = 200, 600  # workloads times nodes: up to it couples and exchang
 _NEARLY = 0.1  # of a request's time: what a plan has to save, and what the farthest users may be spared for
 _HARDLY = 0.05  # of it: what all requests may take longer so that the slowest ones are faster by more
 _NEAREST = 16  # nodes that single moves of a workload are tried on, beside those in use
+_SLACK = 1e-6  # of what is free
 _AT_ONCE = 100_000  # figures of placements that are judged together
-_KEPT = 4_000_000  # figures of coarse answers that are kept
 _LOOK_ROUND = 0.4  # of the budget: what coarse answers may take
-
-Start = tuple[float, Floats]
 
 
 class Search:
@@ -90,13 +90,13 @@ class Search:
     def best(self) -> Ints:
         """The best placement found; the present one if nothing is better."""
         with self._budget.share(_LOOK_ROUND):
-            grown, thinned = self._coarse()
+            grown, thinned = self._coarse().answers()
         known = [(self.alone_cost(self._now), self._now), *grown]
         known.sort(key=lambda each: each[0])  # equal ones stay in the order of nodes, the present place first
         most = _STARTS if self._now.size <= _LARGE else _STARTS // 2
         starts = known[:most]
         if thinned:
-            network = self._network(thinned)
+            network = self._prediction.network(np.stack([placement for _, placement in thinned]))
             promising = np.flatnonzero(network < known[0][0] - _GAIN).tolist()
             starts += [thinned[number] for number in sorted(promising, key=lambda each: float(network[each]))[:most]]
         different = list({placement.tobytes(): (cost, placement) for cost, placement in reversed(starts)}.values())
@@ -105,9 +105,6 @@ class Search:
             with self._budget.share(1.0 / (len(different) + 1 - number)):
                 ends.append(self._descend(start, cost))
         return self._fairest(np.stack([*ends, *(start for _, start in starts)])).astype(np.int64)
-
-    def _network(self, starts: list[Start]) -> Floats:
-        return self._prediction.network(np.stack([placement for _, placement in starts]))
 
     def lean(self, target: Floats) -> Floats:
         """The same without workloads whose move saves requests less than moving them costs, whatever else it saves.
@@ -163,7 +160,7 @@ class Search:
 
     def wishes(self) -> list[Floats]:
         """The coarse answers that are better than what is, the best first, each once."""
-        grown, thinned = self._coarse()
+        grown, thinned = self._coarse().answers()
         least = self.alone_cost(self._now) - _GAIN
         ranked = sorted((each for each in (*grown, *thinned) if each[0] < least), key=lambda each: each[0])
         return list({placement.tobytes(): placement for _, placement in ranked}.values())
@@ -171,7 +168,7 @@ class Search:
     def optima(self, start: Floats) -> list[Ints]:
         """What a descent from here ends in, and from every coarse answer: many answers instead of one."""
         found = [self._descend(start, self.alone_cost(start))]
-        for cost, placement in (each for kind in self._coarse() for each in kind):
+        for cost, placement in (each for kind in self._coarse().answers() for each in kind):
             found += [placement, self._descend(placement, cost)]
         return [each.astype(np.int64) for each in found]
 
@@ -193,9 +190,9 @@ class Search:
         return self._by_parts(self._prediction.cost, here, workload, rows)
 
     def _by_parts(self, judge: Callable[[Floats], Floats], here: Floats, workload: int, rows: Floats) -> Floats:
-        size = max(1, 10 * _AT_ONCE // here.size)
+        size = max(1, AT_ONCE // here.size)
         parts = [rows[at : at + size] for at in range(0, len(rows), size)]
-        return np.concatenate([judge(_with(here, workload, part)) for part in parts]) if parts else np.zeros(0)
+        return np.concatenate([judge(with_rows(here, workload, part)) for part in parts]) if parts else np.zeros(0)
 
     def _nearby(self, here: Floats) -> Nearby:
         if self._known is None or self._known.here is not here:
@@ -225,9 +222,9 @@ class Search:
             found[(limits.redundancy.lacking(counts) & moved).any(axis=1)] = np.inf
         found[((gained > 0) & ~limits.allowed).any(axis=(1, 2))] = np.inf
         found[self._overfull(counts)] = np.inf
-        for workload, peer, away in self._near:
+        for workload, peer, too_far in self._near:
             here, there = counts[:, workload] > 0, counts[:, peer] > 0
-            found[((here @ away) & there).any(axis=1)] = np.inf
+            found[((here @ too_far) & there).any(axis=1)] = np.inf
         return found
 
     def alone_cost(self, placement: Floats) -> float:
@@ -240,59 +237,14 @@ class Search:
         return found
 
     def _overfull(self, counts: Floats) -> Mask:
-        found: Mask = (self._used(counts) > self._room + 1e-6).any(axis=(1, 2))
+        found: Mask = (self._used(counts) > self._room + _SLACK).any(axis=(1, 2))
         return found
 
-    def _coarse(self) -> tuple[list[Start], list[Start]]:
-        """For every target the best prefix of the way there, and what fits there of the whole."""
-        passes = self._passes
-        grown: dict[int, Start] = {}
-        whole: dict[tuple[int, int], Floats] = {}
-        thinned: dict[tuple[int, int], Start] = {}
-        for number in passes.nearest_first() if self._now.size > _LARGE else range(passes.size):
-            if self._budget.over:
-                break
-            self._budget.spend(passes.effort)
-            target = passes.target(number)
-            best = self._best_prefix(target)
-            if best is not None:
-                grown[number] = best
-            whole[number, 0] = passes.thinned(target)
-            if self._near:
-                whole[number, 1] = passes.spilled(target)
-            if len(whole) * self._now.size > 10 * _AT_ONCE:
-                thinned = self._promising(thinned | self._judged(whole))
-                whole = {}
-        thinned |= self._judged(whole)
-        return [grown[each] for each in sorted(grown)], [thinned[each] for each in sorted(thinned)]
-
-    def _best_prefix(self, target: Floats) -> Start | None:
-        """The best one of the placements on the way to a target, the first of equals."""
-        best: Start | None = None
-        for prefixes in self._passes.prefixes(target, at_once=max(1, 10 * _AT_ONCE // self._now.size)):
-            costs = self.cost(prefixes)
-            least = int(np.argmin(costs))
-            if costs[least] < (np.inf if best is None else best[0]):
-                best = float(costs[least]), prefixes[least].copy()
-        return best
-
-    def _judged(self, whole: dict[tuple[int, int], Floats]) -> dict[tuple[int, int], Start]:
-        if not whole:
-            return {}
-        costs = self.cost(np.stack(list(whole.values()))).tolist()
-        return {
-            number: (cost, each) for cost, (number, each) in zip(costs, whole.items(), strict=True) if np.isfinite(cost)
-        }
-
-    def _promising(self, thinned: dict[tuple[int, int], Start]) -> dict[tuple[int, int], Start]:
-        """As many of them as may be kept, those with the shortest ways: of these a search goes on from a few."""
-        most = max(2 * _STARTS, _KEPT // self._now.size)
-        if len(thinned) <= most:
-            return thinned
-        numbers, starts = list(thinned), list(thinned.values())
-        return {
-            numbers[each]: starts[each] for each in np.argsort(self._network(starts), kind="stable")[:most].tolist()
-        }
+    def _coarse(self) -> Coarse:
+        return Coarse(
+            self._passes, self._budget, cost=self.cost, network=self._prediction.network, size=self._now.size,
+            large=self._now.size > _LARGE, spilled=bool(self._near),
+        )  # fmt: skip
 
     def _descend(self, start: Floats, cost: float) -> Floats:
         """Single replicas, single workloads, then couples, exchanges and swaps, until nothing gains any more."""
@@ -306,8 +258,8 @@ class Search:
             if cost < before - _GAIN:
                 continue
             if self._now.size <= _SMALL:
-                here, cost = self._better(here, cost, self._couples(here))
-                here, cost = self._better(here, cost, self._exchanges(here))
+                here, cost = self._better(here, cost, couples(here, self._limits, self._passes, self._application))
+                here, cost = self._better(here, cost, exchanges(here, self._movable, many=_NEAREST))
             if cost < before - _GAIN:
                 continue
             for part in self._parts:
@@ -333,13 +285,12 @@ class Search:
         if len(group) == 1:
             return self._moved(here, cost, group[0])
         places = self._places(here)
-        moves = [self._alone(here, workload, places[workload]) for workload in group]
-        costs = np.split(self.cost(np.concatenate(moves)), np.cumsum([len(each) for each in moves])[:-1])
+        moves = [self._all_rows(here, workload, places[workload]) for workload in group]
         found: list[tuple[float, int, Floats]] = []
-        for workload, tried, each in zip(group, moves, costs, strict=True):
+        for workload, tried, each in zip(group, moves, self._costs_of_group(here, group, moves), strict=True):
             least = int(np.argmin(each)) if len(each) else 0
             if len(each) and each[least] < cost - _GAIN:
-                found.append((float(each[least]), workload, tried[least, workload]))
+                found.append((float(each[least]), workload, tried[least]))
         if not found:
             return here, cost
         found.sort(key=lambda each: each[:2])
@@ -348,6 +299,12 @@ class Search:
             steps[number:, workload] = row
         return self._better(here, cost, steps)
 
+    def _costs_of_group(self, here: Floats, group: list[int], moves: list[Floats]) -> list[Floats]:
+        if self._one_by_one:
+            return [self._costs(here, workload, rows) for workload, rows in zip(group, moves, strict=True)]
+        tables = [with_rows(here, workload, rows) for workload, rows in zip(group, moves, strict=True)]
+        return np.split(self.cost(np.concatenate(tables)), np.cumsum([len(each) for each in moves])[:-1])
+
     def _moved(self, here: Floats, cost: float, workload: int) -> tuple[Floats, float]:
         """The best single move of one workload."""
         best, least = here, cost - _GAIN
@@ -355,7 +312,7 @@ class Search:
             costs = self._costs(here, workload, rows)
             chosen = int(np.argmin(costs)) if len(costs) else 0
             if len(costs) and costs[chosen] < least:
-                best, least = _with(here, workload, rows[chosen][np.newaxis])[0], float(costs[chosen])
+                best, least = with_rows(here, workload, rows[chosen][np.newaxis])[0], float(costs[chosen])
         return (here, cost) if best is here else (best, least)
 
     def _better(self, here: Floats, cost: float, others: Floats) -> tuple[Floats, float]:
@@ -398,23 +355,12 @@ class Search:
         if self._several[workload]:
             yield self._passes.whole(workload, places)
 
+    def _all_rows(self, here: Floats, workload: int, places: Ints) -> Floats:
+        return np.concatenate([here[workload][np.newaxis][:0], *self._rows(here, workload, places)])
+
     def _alone(self, here: Floats, workload: int, places: Ints) -> Floats:
         """The same as whole placements."""
-        rows = list(self._rows(here, workload, places))
-        return _with(here, workload, np.concatenate(rows)) if rows else here[np.newaxis][:0]
-
-    def _couples(self, here: Floats) -> Floats:
-        """Two workloads that talk to each other and stand on the same nodes, both of them on another one."""
-        movable, allowed = self._limits.movable, self._limits.allowed
-        found = []
-        for a, b in dict.fromkeys((call.caller, call.callee) for call in self._application.calls):
-            if movable[a] and movable[b] and ((here[a] > 0) == (here[b] > 0)).all():
-                places = np.flatnonzero(allowed[a] & allowed[b])
-                moved = np.repeat(here[np.newaxis], len(places), axis=0)
-                for each in (a, b):
-                    moved[:, each] = self._passes.whole(each, places)
-                found.append(moved)
-        return np.concatenate(found) if found else here[np.newaxis][:0]
+        return with_rows(here, workload, self._all_rows(here, workload, places))
 
     def _elsewhere(self, here: Floats, cost: float, part: Ints) -> tuple[Floats, float]:
         """A part of the application that has nothing to do with the rest, as a whole at every node or around it."""
@@ -429,42 +375,45 @@ class Search:
             for workload in part.tolist():
                 target[workload] = passes.whole(workload, np.array([node]))[0]
             found.append(passes.spilled(target))
-            if len(found) * here.size > 10 * _AT_ONCE:
+            if len(found) * here.size > AT_ONCE:
                 best, least = self._better(best, least, np.stack(found))
                 found = []
         return self._better(best, least, np.stack(found)) if found else (best, least)
 
-    def _exchanges(self, here: Floats) -> Floats:
-        """Two nodes with everything that stands on them and may move exchanged; of many nodes those in use."""
-        movable = self._movable
-        held = here[movable].sum(axis=0) > 0
-        nodes = np.flatnonzero(held) if len(held) > _NEAREST else np.arange(len(held))
-        one, other = (nodes[each] for each in np.triu_indices(len(nodes), k=1))
-        some = held[one] | held[other]
-        one, other = one[some, np.newaxis], other[some, np.newaxis]
-        found = np.repeat(here[np.newaxis], len(one), axis=0)
-        each = np.arange(len(one))[:, np.newaxis]
-        found[each, movable, one], found[each, movable, other] = here[movable, other], here[movable, one]
-        return found
-
     def _swapped(self, here: Floats, cost: float, workload: int) -> tuple[Floats, float]:
         """The workload where it would like to be but does not fit, with one that stands there sent elsewhere."""
-        best, least = here, cost - _GAIN
+        best, least = here, cost
+        together: list[Floats] = []
         for place in self._blocked(here, cost, workload):
-            full = np.flatnonzero(self._over(place))
-            around = self._around(place) if self._one_by_one else None
-            for guest in self._movable.tolist():
-                for node in full.tolist():
-                    if guest == workload or place[guest, node] <= 0:
-                        continue
-                    rows = _away(place[guest], node)
-                    costs = (
-                        self._by_parts(self.cost, place, guest, rows) if around is None else around.cost(guest, rows)
-                    )
-                    chosen = int(np.argmin(costs))
-                    if costs[chosen] < least:
-                        best, least = _with(place, guest, rows[chosen][np.newaxis])[0], float(costs[chosen])
-        return (here, cost) if best is here else (best, least)
+            guests = self._guests(place, workload)
+            if self._one_by_one and guests:
+                best, least = self._best_guest(self._around(place), guests, best, least)
+            for guest, node in () if self._one_by_one else guests:
+                together.append(with_rows(place, guest, away(place[guest], node)))
+                if len(together) * together[0].size > AT_ONCE:
+                    best, least = self._better(best, least, np.concatenate(together))
+                    together = []
+        return self._better(best, least, np.concatenate(together)) if together else (best, least)
+
+    @staticmethod
+    def _best_guest(around: Nearby, guests: list[tuple[int, int]], best: Floats, least: float) -> tuple[Floats, float]:
+        for guest, node in guests:
+            rows = away(around.here[guest], node)
+            costs = around.cost(guest, rows)
+            chosen = int(np.argmin(costs))
+            if costs[chosen] < least - _GAIN:
+                best, least = with_rows(around.here, guest, rows[chosen][np.newaxis])[0], float(costs[chosen])
+        return best, least
+
+    def _guests(self, place: Floats, workload: int) -> list[tuple[int, int]]:
+        """Who else stands on the node that is too full, and takes enough with him; there is nobody if several are."""
+        over = self._used(place[np.newaxis])[0] - self._room
+        full = np.flatnonzero((over > _SLACK).any(axis=1))
+        if len(full) != 1:
+            return []
+        left = over[full[0]] - place[:, full[0], np.newaxis] * self._limits.demand
+        enough = (left <= _SLACK).all(axis=1) & (place[:, full[0]] > 0)
+        return [(guest, int(full[0])) for guest in self._movable.tolist() if guest != workload and enough[guest]]
 
     def _blocked(self, here: Floats, cost: float, workload: int) -> list[Floats]:
         """The best places of a workload that others take the room of."""
@@ -476,33 +425,12 @@ class Search:
                 chosen = np.argsort(free, kind="stable")[:_BLOCKED].tolist()
                 wishes += [(float(free[each]), blocked[each]) for each in chosen if free[each] < cost]
         wishes.sort(key=lambda each: each[0])
-        return [_with(here, workload, row[np.newaxis])[0] for _, row in wishes[:_BLOCKED]]
-
-    def _over(self, place: Floats) -> Mask:
-        """The nodes that are too full."""
-        found: Mask = (self._used(place[np.newaxis])[0] > self._room + 1e-6).any(axis=1)
-        return found
+        return [with_rows(here, workload, row[np.newaxis])[0] for _, row in wishes[:_BLOCKED]]
 
     def _overfull_with(self, here: Floats, workload: int, rows: Floats) -> Mask:
         added = (rows - here[workload])[:, :, np.newaxis] * self._limits.demand[workload]
-        found: Mask = (self._used(here[np.newaxis]) + added > self._room + 1e-6).any(axis=(1, 2))
+        found: Mask = (self._used(here[np.newaxis]) + added > self._room + _SLACK).any(axis=(1, 2))
         return found
-
-
-def _with(here: Floats, workload: int, rows: Floats) -> Floats:
-    """The placements with these rows in place of the workload's own."""
-    found = np.repeat(here[np.newaxis], len(rows), axis=0)
-    found[:, workload] = rows
-    return found
-
-
-def _away(row: Floats, node: int) -> Floats:
-    """All pods of a node on every other one, and where they are."""
-    nodes = len(row)
-    found = np.repeat(row[np.newaxis], nodes, axis=0)
-    found[:, node] -= row[node]
-    found[np.arange(nodes), np.arange(nodes)] += row[node]
-    return found
 
 
 class _Calm(Search):
