@@ -64,6 +64,14 @@ def rendered(text: str, values: dict[str, Any]) -> str:
     return _run(parts, 0, values, "")[0]
 
 
+def _asked(words: list[str], values: dict[str, Any]) -> list[Any]:
+    """The values on which a condition depends."""
+    if words[0] == "ne":
+        name, other = words[1:]
+        return ["true" if values[name.lstrip("$.")] != other.strip('"') else "false"]
+    return [values[word.lstrip("$.")] for word in words if word not in ("not", "or")]
+
+
 def _run(parts: list[Any], start: int, values: dict[str, Any], dot: str) -> tuple[str, int]:
     """The text up to `else` or `end`, and where that stands."""
     said, at = "", start
@@ -84,7 +92,7 @@ def _run(parts: list[Any], start: int, values: dict[str, Any], dot: str) -> tupl
                 said += _run(parts, at, values, element)[0]
             at = _run(parts, at, values, "")[1] + 1
         elif words[0] in ("if", "with"):
-            asked = [values[word.lstrip("$.")] for word in words[1:] if word not in ("not", "or")]
+            asked = _asked(words[1:], values)
             yes, at = _run(parts, at, values, asked[0] if words[0] == "with" else dot)
             no = ""
             if parts[at][1] == ["else"]:
@@ -127,8 +135,11 @@ def test_the_chart_in_the_repository_is_the_one_the_code_makes() -> None:
 
 @pytest.mark.parametrize("optional", SUBSETS, ids=" ".join)
 @pytest.mark.parametrize("lists", LISTS)
-def test_filled_in_it_equals_the_printed_manifests(lists: dict[str, list[str]], optional: Sequence[str]) -> None:
-    values = chosen(optional)
+@pytest.mark.parametrize("namespace", ["ecotone-system", "kube-system"])
+def test_filled_in_it_equals_the_printed_manifests(
+    namespace: str, lists: dict[str, list[str]], optional: Sequence[str]
+) -> None:
+    values = {**chosen(optional), "Release.Namespace": namespace}
     found: dict[Key, dict[str, Any]] = {}
     for name, text in files().items():
         if name.startswith(("crds/", "templates/")):
@@ -139,11 +150,12 @@ def test_filled_in_it_equals_the_printed_manifests(lists: dict[str, list[str]], 
 
 @pytest.mark.parametrize("optional", [(), OPTIONAL], ids=["without", "with"])
 @pytest.mark.parametrize("lists", LISTS)
-def test_helm_itself_makes_the_same_of_it(lists: dict[str, list[str]], optional: Sequence[str]) -> None:
+@pytest.mark.parametrize("namespace", ["ecotone-system", "kube-system"])
+def test_helm_itself_makes_the_same_of_it(namespace: str, lists: dict[str, list[str]], optional: Sequence[str]) -> None:
     helm = shutil.which("helm") or shutil.which("helm", path=str(binaries_directory()))
     if helm is None:
         lacking("helm is not installed (scripts/controlplane --nodes builds it)")
-    values = chosen(optional)
+    values = {**chosen(optional), "Release.Namespace": namespace}
     sets = [f"--set={name.removeprefix('Values.')}={value}" for name, value in values.items() if "Values" in name]
     sets += [f"--set={name.removeprefix('Values.')}={{{','.join(names)}}}" for name, names in lists.items() if names]
     command = [

@@ -125,7 +125,12 @@ def _template(objects: Objects) -> str:
     for word, name in ((_EXCLUDED, "excludeNamespaces"), (_ONLY, "moveOnlyIn")):
         repeat = rf"{{{{- range .Values.{name} }}}}\n\1{{{{ . }}}}\n{{{{- end }}}}\n"
         text = re.sub(rf"(?m)^( *- --[a-z-]+=){word}\n", repeat, text)
-    return text
+    # Every list of namespaces that are left alone ends with kube-system: a release that is installed there names it once.
+    elsewhere = '{{{{{}if ne .Release.Namespace "kube-system" }}}}'
+    here = r"\{\{ \.Release\.Namespace \}\}"
+    text = re.sub(rf"('{{1,2}}{here}'{{1,2}}, )(?='{{1,2}}kube-system)", elsewhere.format(" ") + r"\1{{ end }}", text)
+    argument = elsewhere.format("- ") + r"\n\1\n{{- end }}\n"
+    return re.sub(rf"(?m)^( *- --exclude-namespace={here})\n", argument, text)
 
 
 def _documents(objects: Objects) -> str:
