@@ -44,9 +44,9 @@ def empty(cluster: Cluster) -> Iterator[None]:
 @pytest.fixture
 def loop(cluster: Cluster, tmp_path: Path) -> Iterator[tuple[Program, Program]]:
     """Scheduler and descheduler; the latter with the printed role and nothing else."""
-    placing = scheduler(cluster, policy="ecotone").wait_ready()
+    placing = scheduler(cluster, policy="ecotone-fast").wait_ready()
     role = cluster.write_kubeconfig(tmp_path / "role-kubeconfig", user="ecotone")
-    options = ("--policy=ecotone", "--ready-seconds=30", "--leader-elect")
+    options = ("--policy=ecotone-fast", "--ready-seconds=30", "--leader-elect")
     moving = Program(cluster, "descheduler", *options, kubeconfig=role).wait_ready()
     yield placing, moving
     assert moving.stop() == 0

@@ -55,8 +55,11 @@ def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
 
 
 def hasty_profile(cluster: Cluster, directory: Path) -> Path:
-    """Policy `ecotone` without its patience, so that a short test sees many moves."""
-    code, printed, problems = run_ecotone(cluster, "policies", "ecotone", "-o", "yaml")
+    """Policy `ecotone-fast` without its patience, so that a short test sees many moves.
+
+    All replicas of a workload are to follow its peer from side to side, and each side is one node.
+    """
+    code, printed, problems = run_ecotone(cluster, "policies", "ecotone-fast", "-o", "yaml")
     assert code == 0, problems
     document = yaml.safe_load(printed)
     for profile in document["profiles"]:

@@ -22,7 +22,7 @@ RBAC = "rbac.authorization.k8s.io"
 
 
 class Tenant:
-    """A service account with the right to create pods in its own namespace, and no other."""
+    """A service account with the right to create pods in its own namespace, and to write figures: else few would get in."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -43,11 +43,26 @@ class Tenant:
         }
         cluster.call("POST", f"/apis/{RBAC}/v1/namespaces/tenant/roles", role)
         cluster.call("POST", f"/apis/{RBAC}/v1/namespaces/tenant/rolebindings", binding)
+        self._may_write_figures()
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "builder"}}
         cluster.call("POST", "/api/v1/namespaces/tenant/serviceaccounts", account)
         wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
         answer = cluster.call("POST", "/api/v1/namespaces/tenant/serviceaccounts/builder/token", wanted)
         cluster.add_token("builder", answer["status"]["token"])
+
+    def _may_write_figures(self) -> None:
+        name = {"name": "builder-figures"}
+        rule = {"apiGroups": ["ecotone.dev"], "resources": ["figures"], "verbs": ["write"]}
+        role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": name, "rules": [rule]}
+        binding = {
+            "apiVersion": f"{RBAC}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": name,
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", **name},
+            "subjects": [{"kind": "ServiceAccount", "name": "builder", "namespace": "tenant"}],
+        }
+        self._cluster.call("POST", f"/apis/{RBAC}/v1/clusterroles", role)
+        self._cluster.call("POST", f"/apis/{RBAC}/v1/clusterrolebindings", binding)
 
     def create(self, given: dict[str, Any]) -> bool:
         """True if the API server accepted it."""

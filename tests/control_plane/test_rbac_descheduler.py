@@ -36,14 +36,14 @@ def cluster(start_cluster: Callable[..., Cluster]) -> Iterator[Cluster]:
 
 @pytest.fixture
 def placing(cluster: Cluster) -> Iterator[Program]:
-    program = scheduler(cluster, policy="ecotone").wait_ready()
+    program = scheduler(cluster, policy="ecotone-fast").wait_ready()
     yield program
     program.stop()
 
 
 def start(cluster: Cluster, directory: Path) -> Program:
     kubeconfig = cluster.write_kubeconfig(directory / "ecotone-kubeconfig", user="ecotone")
-    return Program(cluster, "descheduler", "--policy=ecotone", "--ready-seconds=30", *LEASE, kubeconfig=kubeconfig)
+    return Program(cluster, "descheduler", "--policy=ecotone-fast", "--ready-seconds=30", *LEASE, kubeconfig=kubeconfig)
 
 
 def exercise(cluster: Cluster, program: Program, *, timeout: float) -> None:
