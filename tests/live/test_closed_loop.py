@@ -128,13 +128,13 @@ def loop(start_cluster: Callable[..., Cluster], tmp_path: Path) -> Iterator[Loop
     with planted() as source:
         prometheus = PrometheusServer(tmp_path / "prometheus", {"planted": [{"targets": [source.target]}]})
         programs = [
-            scheduler(cluster, *LEASE, policy="ecotone"),
+            scheduler(cluster, *LEASE, policy="ecotone-fast"),
             Program(cluster, "monitor", f"--prometheus={prometheus.url}", "--max-age=60", "--trust-prometheus"),
         ]
         wait_until(lambda: all_ready(cluster), timeout=180, what="ready pods", child=programs[0].child)
         with metered(cluster, source, MORNING) as meters:
             measure(cluster)
-            moving = Program(cluster, "descheduler", "--policy=ecotone", "--max-age=60", "--ready-seconds=90")
+            moving = Program(cluster, "descheduler", "--policy=ecotone-fast", "--max-age=60", "--ready-seconds=90")
             yield Loop(cluster, meters, moving.wait_ready())
         for one in (moving, *reversed(programs)):
             assert one.stop() == 0
